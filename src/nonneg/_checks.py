@@ -101,10 +101,10 @@ def some_positive(count: int) -> None:
         raise ValueError("Expected at least two rows with the same label, got none; no row has a positive.")
 
 
-def neighbours(k: int, others: int) -> None:
-    """No more neighbours than there are other samples."""
-    if not 1 <= k <= others:
-        raise ValueError(f"Expected k between 1 and {others}, the number of other samples, got {k}.")
+def neighbours(k: int, available: int, what: str = "other samples") -> None:
+    """No more neighbours than there are."""
+    if not 1 <= k <= available:
+        raise ValueError(f"Expected k between 1 and {available}, the number of {what}, got {k}.")
 
 
 def dimensions(count: int, available: int, name: str = "k") -> None:

@@ -7,7 +7,7 @@ ClipLoss            image and text, or any two sides
 NonNegCrossEntropy  class weights in place of samples (NCE)
 chunked             the exact gradient of any of them for a batch beyond memory
 
-Private and shared: `_logsumexp` (the tiles), `_rows` (unit length, finite), `_distributed` (all processes' rows),
+Private and shared: `_logsumexp` (the tiles), `_distributed` (all processes' rows),
 `_reduction`.
 """
 

@@ -9,7 +9,7 @@ from nonneg import _checks
 from nonneg.activations import NonNegative, rep_relu
 from nonneg.losses import _distributed
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg.losses._rows import bounded, full_precision
+from nonneg._rows import bounded, full_precision
 
 __all__ = ["NonNegCrossEntropy"]
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from nonneg import _checks
 from nonneg.losses import _distributed
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg.losses._rows import bounded, full_precision
+from nonneg._rows import bounded, full_precision
 
 __all__ = ["Spectral"]
 

@@ -10,7 +10,7 @@ from nonneg import _checks
 from nonneg.losses import _distributed
 from nonneg.losses._logsumexp import NATS, self_logsumexp
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg.losses._rows import bounded, full_precision, unit_rows
+from nonneg._rows import bounded, full_precision, unit_rows
 
 __all__ = ["SupervisedInfoNCE"]
 

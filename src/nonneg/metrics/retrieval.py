@@ -1,0 +1,39 @@
+"""Retrieval: are a sample's nearest others of its class?"""
+
+import torch
+
+from nonneg import _arrays, _checks
+from nonneg._arrays import Features, Labels
+from nonneg._rows import unit_rows
+from nonneg.metrics._rows import pieces
+
+__all__ = ["retrieval"]
+
+
+def retrieval(z: Features, y: Labels, k: int = 10) -> dict[str, float]:
+    """Leave one out by cosine: precision@k and mAP@k, AP@k = Σ_{r≤k} precision@r·hit_r / min(k, others of the class).
+
+    The reference code of NCL prints precision@10 under the name of mAP. A sample that is alone in its class can't be
+    hit; it counts as 0 in both.
+
+    >>> import torch
+    >>> z = torch.tensor([[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]])
+    >>> retrieval(z, torch.tensor([0, 0, 1, 1]), k=2)
+    {'precision': 0.5, 'map': 1.0}
+    """
+    z = _arrays.features(z)
+    y = _arrays.labels(y, z)
+    _checks.neighbours(k, len(z) - 1)
+    unit = unit_rows(z)
+    others = y.bincount()[y] - 1
+    ranks = torch.arange(1, k + 1, device=z.device)
+    precision = average_precision = 0.0
+    for rows in pieces(*[len(z)] * 2):
+        similarity = unit[rows] @ unit.T
+        similarity.diagonal(rows.start).fill_(-torch.inf)
+        hits = y[similarity.topk(k).indices] == y[rows, None]
+        precision_at = hits.cumsum(1) / ranks
+        precision += float(precision_at[:, -1].sum())
+        best = others[rows].clamp(1, k)
+        average_precision += float(((precision_at * hits).sum(1) / best).sum())
+    return {"precision": precision / len(z), "map": average_precision / len(z)}
