@@ -9,6 +9,8 @@ from nonneg import _checks
 
 Features = Float[Tensor, "n d"] | Float[np.ndarray, "n d"]
 Labels = Int[Tensor, " n"] | Int[np.ndarray, " n"]
+TestFeatures = Float[Tensor, "m d"] | Float[np.ndarray, "m d"]
+TestLabels = Int[Tensor, " m"] | Int[np.ndarray, " m"]
 
 
 def features(z: Tensor | np.ndarray, name: str = "features") -> Float[Tensor, "n d"]:

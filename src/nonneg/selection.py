@@ -16,6 +16,7 @@ def expected_activation(z: Features, allow_negative: bool = False) -> Float[Tens
     Features that were forgotten to be made non-negative are refused; `allow_negative` ranks signed ones on purpose (the
     paper's "without ReLU").
 
+    >>> import torch
     >>> expected_activation(torch.tensor([[0.0, 2.0], [3.0, 4.0]]))
     tensor([0.3000, 0.9000])
     """
@@ -28,6 +29,7 @@ def expected_activation(z: Features, allow_negative: bool = False) -> Float[Tens
 def select(z_train: Features, m: int, allow_negative: bool = False) -> Int[Tensor, " m"]:
     """The m dimensions of largest expected activation over the training set, most expected first.
 
+    >>> import torch
     >>> z_train = torch.tensor([[0.0, 2.0, 1.0], [3.0, 4.0, 1.0]])
     >>> z_train[:, select(z_train, 2)]
     tensor([[2., 1.],

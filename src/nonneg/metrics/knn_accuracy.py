@@ -5,7 +5,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from nonneg import _arrays, _checks
-from nonneg._arrays import Features, Labels
+from nonneg._arrays import Features, Labels, TestFeatures, TestLabels
 from nonneg._rows import unit_rows
 from nonneg.metrics._rows import pieces
 
@@ -13,7 +13,7 @@ __all__ = ["knn_accuracy", "knn_predict"]
 
 
 def knn_accuracy(
-    z_train: Features, y_train: Labels, z_test: Features, y_test: Labels, k: int = 20, temperature: float = 0.07
+    z_train: Features, y_train: Labels, z_test: TestFeatures, y_test: TestLabels, k: int = 20, temperature: float = 0.07
 ) -> float:
     """Share of test samples whose class is that of the k training samples nearest by cosine, voting with exp(s/τ).
 
@@ -29,7 +29,7 @@ def knn_accuracy(
 
 
 def knn_predict(
-    z_train: Features, y_train: Labels, z_test: Features, k: int = 20, temperature: float = 0.07
+    z_train: Features, y_train: Labels, z_test: TestFeatures, k: int = 20, temperature: float = 0.07
 ) -> Int[Tensor, " m"]:
     """The class that each test sample's neighbours vote for.
 

@@ -25,14 +25,14 @@ def retrieval(z: Features, y: Labels, k: int = 10) -> dict[str, float]:
     y = _arrays.labels(y, z)
     _checks.neighbours(k, len(z) - 1)
     unit = unit_rows(z)
-    others = y.bincount()[y] - 1
-    ranks = torch.arange(1, k + 1, device=z.device)
+    others = (y.bincount()[y] - 1).cpu()
+    ranks = torch.arange(1, k + 1)
     precision = average_precision = 0.0
     for rows in pieces(*[len(z)] * 2):
         similarity = unit[rows] @ unit.T
         similarity.diagonal(rows.start).fill_(-torch.inf)
-        hits = y[similarity.topk(k).indices] == y[rows, None]
-        precision_at = hits.cumsum(1) / ranks
+        hits = (y[similarity.topk(k).indices] == y[rows, None]).cpu()
+        precision_at = hits.cumsum(1).double() / ranks
         precision += float(precision_at[:, -1].sum())
         best = others[rows].clamp(1, k)
         average_precision += float(((precision_at * hits).sum(1) / best).sum())

@@ -77,8 +77,8 @@ def _change_of_positives(u: Float[Tensor, "n d"], bits: float) -> Float[Tensor, 
 def _change_of_sums(u: Float[Tensor, "n d"], bits: float) -> Float[Tensor, " d"]:
     """Σ over rows of the change of log₂ Σ_{j≠i} 2^s_ij when a column goes."""
     samples, dimensions = u.shape
-    # With s near the product of two rows' entries the rest is a small difference, which float32 doesn't have.
-    exact = torch.float32 if u.abs().max() < 0.95 else torch.float64
+    # Where a row is nearly one entry, what is left without it is a small difference, which float32 doesn't have.
+    exact = torch.float32 if u.abs().max() < 0.95 and bits < 30 else torch.float64
     wide = torch.float32 if bits < 60 else torch.float64  # 2^±bits, summed
     columns = list(_columns(u.T.contiguous()))
     used = (u != 0).T.to(wide)
