@@ -5,16 +5,16 @@ losses       InfoNCE, Spectral, SupervisedInfoNCE, ClipLoss, NonNegCrossEntropy;
 metrics      sparsity, class consistency, correlation, effective rank, SEPIN, retrieval, k-NN
 selection    expected activation, shortening to the most used dimensions
 
-Importing the package imports torch and numpy; each part loads when it is touched.
+Importing the package is cheap: each part, torch with it, loads when it is touched.
 """
 
 from typing import TYPE_CHECKING
 
 from nonneg import _lazy
-from nonneg.activations import NonNegative, exp, relu, rep_relu, sigmoid, softplus
 
 if TYPE_CHECKING:
     from nonneg import activations, losses, metrics, selection
+    from nonneg.activations import NonNegative, exp, relu, rep_relu, sigmoid, softplus
 
 __version__ = "0.1.0"
 
@@ -31,7 +31,13 @@ __all__ = [
     "softplus",
 ]
 
-__getattr__ = _lazy.submodules(__name__, ["losses", "metrics", "selection"])
+_ACTIVATIONS = ("NonNegative", "exp", "relu", "rep_relu", "sigmoid", "softplus")
+
+__getattr__ = _lazy.loader(
+    __name__,
+    modules=("activations", "losses", "metrics", "selection"),
+    names=dict.fromkeys(_ACTIVATIONS, "activations"),
+)
 
 
 def __dir__() -> list[str]:

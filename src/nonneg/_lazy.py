@@ -1,27 +1,19 @@
 """Parts that load when they are touched, so that importing the package stays cheap."""
 
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def submodules(package: str, names: Sequence[str]) -> Callable[[str], Any]:
-    """A module's `__getattr__` that imports its submodules of these names."""
+def loader(package: str, modules: Sequence[str] = (), names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+    """A package's `__getattr__`: imports its submodules of these names, and takes names from the modules they are in."""
+    places = names or {}
 
     def load(name: str) -> Any:
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return importlib.import_module(f"{package}.{name}")
-
-    return load
-
-
-def names_from(module: str, package: str, names: Sequence[str]) -> Callable[[str], Any]:
-    """A package's `__getattr__` that takes what it lacks of these names from one of its modules."""
-
-    def load(name: str) -> Any:
-        if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(module), name)
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
+        if name in places:
+            return getattr(importlib.import_module(f"{package}.{places[name]}"), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     return load

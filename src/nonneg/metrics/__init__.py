@@ -60,4 +60,15 @@ __all__ = [
     "sparsity",
 ]
 
-__getattr__ = _lazy.names_from("nonneg.metrics.accumulating", __name__, __all__)
+_CLASSES = (
+    "Alive",
+    "ClassConsistency",
+    "Correlation",
+    "EffectiveRank",
+    "KnnAccuracy",
+    "Retrieval",
+    "Sepin",
+    "Sparsity",
+)
+
+__getattr__ = _lazy.loader(__name__, names=dict.fromkeys(_CLASSES, "accumulating"))
