@@ -6,7 +6,7 @@ from typing import Any
 
 
 def loader(package: str, modules: Sequence[str] = (), names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
-    """A package's `__getattr__`: imports its submodules of these names, and takes names from the modules they are in."""
+    """A package's `__getattr__`: imports these submodules of it, and takes these names from the ones they are in."""
     places = names or {}
 
     def load(name: str) -> Any:
