@@ -26,18 +26,6 @@ HEAVY = {
     *("lightning", "torchvision", "torchmetrics", "sklearn", "scipy", "pandas", "matplotlib"),
     *("kornia", "timm", "typer", "pydantic"),
 }
-    "lightning",
-    "torchvision",
-    "torchmetrics",
-    "sklearn",
-    "scipy",
-    "pandas",
-    "matplotlib",
-    "kornia",
-    "timm",
-    "typer",
-    "pydantic",
-]
 
 
 def _part(module):
