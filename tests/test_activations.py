@@ -3,12 +3,14 @@
 import copy
 import io
 import pickle
+import shutil
 import warnings
 
 import numpy as np
 import onnxruntime
 import pytest
 import torch
+from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 
 import nonneg
@@ -36,7 +38,7 @@ def derivative(function, z):
 @pytest.mark.parametrize("name", NAMES)
 def test_value_and_derivative_are_those_of_the_formula(name):
     z = values()[:-3]
-    z = z[z != 0]  # where relu has no derivative
+    z = z[(z != 0) & (z != 11)]  # where relu, and where exp's limit, has no derivative
     module = NonNegative(name)
     torch.testing.assert_close(module(z), FORMULAS[name](z), rtol=1e-12, atol=1e-14)
     torch.testing.assert_close(derivative(module, z), derivative(FORMULAS[name], z), rtol=1e-12, atol=1e-14)
@@ -86,9 +88,7 @@ def test_rep_relu_has_the_derivative_of_gelu(dtype):
     expected = gelu_derivative(z.double())
     expected[-3:] = torch.tensor([0.0, 1.0, 0.5])  # at the ends of the dtype the formula has 0·∞
     tolerance = {torch.float64: 1e-13, torch.float32: 1e-6, torch.float16: 1e-3, torch.bfloat16: 8e-3}[dtype]
-    torch.testing.assert_close(
-        derivative(nonneg.rep_relu, z).double(), expected, rtol=tolerance, atol=tolerance / 8
-    )
+    torch.testing.assert_close(derivative(nonneg.rep_relu, z).double(), expected, rtol=tolerance, atol=tolerance / 8)
 
 
 def test_rep_relu_multiplies_the_gradient_that_comes():
@@ -140,22 +140,23 @@ def test_every_dtype_is_kept_and_is_the_formula_to_its_accuracy(name, dtype):
     z = values(dtype)[:-3]
     result = NonNegative(name)(z)
     assert result.dtype == dtype
-    tolerance = 4 * torch.finfo(dtype).eps
+    tolerance = 8 * torch.finfo(dtype).eps
     torch.testing.assert_close(result.double(), FORMULAS[name](z.double()), rtol=tolerance, atol=tolerance)
 
 
 # Compiled, scripted, exported, stored
 
 
-@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+needs_compiler = pytest.mark.skipif(not (shutil.which("g++") or shutil.which("clang++")), reason="no C++ compiler")
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=needs_compiler)])
 def test_rep_relu_compiles_to_relu_with_the_derivative_of_gelu(backend):
     torch.compiler.reset()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=DeprecationWarning, module="torch")
-        compiled = torch.compile(nonneg.rep_relu, backend=backend, fullgraph=True)
-        z = values(torch.float32)[:-3].requires_grad_()
-        result = compiled(z)
-        (gradient,) = torch.autograd.grad(result.sum(), z)
+    compiled = torch.compile(nonneg.rep_relu, backend=backend, fullgraph=True)
+    z = values(torch.float32)[:-3].requires_grad_()
+    result = compiled(z)
+    (gradient,) = torch.autograd.grad(result.sum(), z)
     assert torch.equal(result, torch.relu(z))
     torch.testing.assert_close(gradient, derivative(nonneg.rep_relu, z))
 
@@ -182,17 +183,28 @@ def test_torch_export_gives_the_same_values_for_any_number_of_rows(name):
     assert torch.equal(program.module()(z), NonNegative(name)(z))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_onnx_gives_the_same_values(name):
+class EveryActivation(nn.Module):
+    """All in one, since an export to ONNX takes seconds."""
+
+    def __init__(self):
+        super().__init__()
+        self.activations = nn.ModuleList(NonNegative(name) for name in NAMES)
+
+    def forward(self, z):
+        return [activation(z) for activation in self.activations]
+
+
+def test_onnx_gives_the_same_values():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own exporter
-        program = torch.onnx.export(NonNegative(name).eval(), (torch.randn(4, 3),), dynamo=True, verbose=False)
+        program = torch.onnx.export(EveryActivation().eval(), (torch.randn(4, 3),), dynamo=True, verbose=False)
     stored = io.BytesIO()
     program.save(stored)
     session = onnxruntime.InferenceSession(stored.getvalue(), providers=["CPUExecutionProvider"])
     z = torch.randn(4, 3) * 5
-    (result,) = session.run(None, {session.get_inputs()[0].name: z.numpy()})
-    np.testing.assert_allclose(result, NonNegative(name)(z).numpy(), rtol=2e-6, atol=1e-6)
+    results = session.run(None, {session.get_inputs()[0].name: z.numpy()})
+    for name, result in zip(NAMES, results, strict=True):
+        np.testing.assert_allclose(result, NonNegative(name)(z), rtol=2e-6, atol=1e-6, err_msg=name)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,8 +4,9 @@ import re
 import warnings
 from pathlib import Path
 
-import nonneg
 import pytest
+
+import nonneg
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()

@@ -13,8 +13,11 @@ _SHORTEST = 1e-12
 
 
 def full_precision(z: Tensor) -> Tensor:
-    """Half precision to float32; the rest as it is."""
-    return z.float() if z.dtype in (torch.float16, torch.bfloat16) else z
+    """Half precision to float32, the rest as it is. A gradient beyond the half type's range comes back as its end."""
+    if z.dtype not in (torch.float16, torch.bfloat16):
+        return z
+    full: Tensor = _FullPrecision.apply(z)
+    return full
 
 
 def unit_rows(z: Float[Tensor, "n d"], length: float = 1.0) -> Float[Tensor, "n d"]:
@@ -24,9 +27,51 @@ def unit_rows(z: Float[Tensor, "n d"], length: float = 1.0) -> Float[Tensor, "n 
 
 
 def bounded(z: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    """Values clamped to ±max^(1/5) (5e7 in float32), so that fourth powers of features stay finite."""
-    limit = torch.finfo(z.dtype).max ** 0.2
+    """Values clamped to ±max^(1/8) (65,536 in float32: all of float16), so that sums of fourth powers stay finite."""
+    limit = torch.finfo(z.dtype).max ** 0.125
     return torch.clamp(z, -limit, limit)
+
+
+# Autocast lowers matmul and torch.linalg.vecdot, and their backward too if that runs inside of it; not these two.
+
+
+def dot_rows(x: Float[Tensor, "n d"], y: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+    """x_i·y_i for every row i."""
+    return (x * y).sum(1)
+
+
+def product(x: Float[Tensor, "n d"], y: Float[Tensor, "d m"]) -> Float[Tensor, "n m"]:
+    """x @ y."""
+    result: Tensor = _Product.apply(x, y)
+    return result
+
+
+class _FullPrecision(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, z: Tensor) -> Tensor:
+        ctx.dtype = z.dtype
+        return z.float()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        limit = torch.finfo(ctx.dtype).max
+        return gradient.clamp(-limit, limit).to(ctx.dtype)
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, y: Tensor) -> Tensor:
+        ctx.save_for_backward(x, y)
+        with torch.autocast(x.device.type, enabled=False):
+            return x @ y
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+        x, y = ctx.saved_tensors
+        with torch.autocast(x.device.type, enabled=False):
+            return gradient @ y.T, x.T @ gradient
 
 
 class _UnitRows(torch.autograd.Function):
@@ -47,5 +92,5 @@ class _UnitRows(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         unit, scale = ctx.saved_tensors
-        along = torch.linalg.vecdot(gradient, unit).unsqueeze(1) / ctx.length**2
+        along = dot_rows(gradient, unit).unsqueeze(1) / ctx.length**2
         return torch.addcmul(gradient, unit, along, value=-1).mul_(scale), None

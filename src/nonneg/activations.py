@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.jit import is_scripting  # type: ignore[attr-defined]  # here: TorchScript trips over it in a function
 from torch.nn import functional as F
 
 __all__ = ["NonNegative", "exp", "is_non_negative", "names", "relu", "rep_relu", "sigmoid", "softplus"]
@@ -32,7 +33,7 @@ def rep_relu(z: Tensor) -> Tensor:
     >>> rep_relu(z).tolist(), z.grad
     ([0.0, 0.5], tensor([-0.0833,  0.8675]))
     """
-    if torch.jit.is_scripting():  # type: ignore[attr-defined]  # torch's stubs leave it out
+    if is_scripting():
         return torch.relu(z)  # TorchScript knows no custom gradient; the forward is ReLU's
     activated: Tensor = _RepReLU.apply(z)
     return activated

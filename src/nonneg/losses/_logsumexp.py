@@ -115,8 +115,9 @@ def _add_gradients(
     symmetric = y_result is x_result
     (x_sums, x_gradient), (y_sums, y_gradient) = of_x, of_y
     for rows, columns, similarity in _tiles(x, y, tile, symmetric, own):
-        weight = (similarity - x_sums[rows, None]).exp2_().mul_(x_gradient[rows, None])
-        weight += similarity.sub_(y_sums[columns]).exp2_().mul_(y_gradient[columns])
+        # No term is above the sum it is part of; the rounding of huge similarities would have it so.
+        weight = (similarity - x_sums[rows, None]).clamp_max_(0).exp2_().mul_(x_gradient[rows, None])
+        weight += similarity.sub_(y_sums[columns]).clamp_max_(0).exp2_().mul_(y_gradient[columns])
         x_result[rows].addmm_(weight, y[columns])
         if y_result is not None and not (symmetric and rows == columns):
             y_result[columns].addmm_(weight.T, x[rows])

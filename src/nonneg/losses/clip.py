@@ -7,10 +7,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nonneg import _checks
+from nonneg._rows import dot_rows, full_precision, unit_rows
 from nonneg.losses import _distributed
 from nonneg.losses._logsumexp import NATS, cross_logsumexp
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg._rows import full_precision, unit_rows
 
 __all__ = ["ClipLoss"]
 
@@ -36,39 +36,35 @@ class ClipLoss(nn.Module):
         check_reduction(reduction)
         if learnable and temperature < _LOWEST:
             raise ValueError(f"Expected a learnable temperature of at least {_LOWEST}, got {temperature}.")
-        log_scale = torch.tensor(math.log(1 / temperature))
-        if learnable:
-            self.log_scale = nn.Parameter(log_scale)
-        else:
-            self.register_buffer("log_scale", log_scale)
-        self.learnable = learnable
+        self._initial = temperature  # as it is, where a float32 tensor would round it
+        self.log_scale = nn.Parameter(torch.tensor(math.log(1 / temperature))) if learnable else None
         self.tile = tile
         self.reduction = reduction
 
     @property
     def temperature(self) -> float:
         """τ as it is now."""
-        return 1 / self._scale(self.log_scale.dtype).item()
+        return self._initial if self.log_scale is None else 1 / _exp_clamped(self.log_scale).item()
 
     def forward(self, image: Float[Tensor, "n d"], text: Float[Tensor, "n d"]) -> Tensor:
         _checks.same_shape(image, text, ("image", "text"))
         pairs = _distributed.total(len(image), image.device)
         _checks.at_least_two(pairs, "pairs")
         image, text = full_precision(image), full_precision(text)
-        x = unit_rows(image) * (self._scale(image.dtype) / NATS)
+        scale = 1 / self._initial if self.log_scale is None else _exp_clamped(self.log_scale.to(image.dtype))
+        x = unit_rows(image) * (scale / NATS)
         y = unit_rows(text)
         to_text, to_image = cross_logsumexp(x, y, self.tile)
-        positive = torch.linalg.vecdot(x, y)
+        positive = dot_rows(x, y)
         rows = NATS * torch.cat([to_text - positive, to_image - positive])
         return reduce(rows, self.reduction, 2 * pairs)
 
-    def _scale(self, dtype: torch.dtype) -> Tensor:
-        log_scale = self.log_scale.to(dtype)
-        if self.learnable:
-            # The value of a clamp with the gradient of none: a clamped parameter would never find its way back.
-            over = (log_scale - math.log(1 / _LOWEST)).clamp_min(0).detach()
-            log_scale = log_scale - over
-        return log_scale.exp()
-
     def extra_repr(self) -> str:
-        return f"temperature={self.temperature:.3g}, learnable={self.learnable}, reduction={self.reduction!r}"
+        learnable = self.log_scale is not None
+        return f"temperature={self.temperature:.3g}, learnable={learnable}, reduction={self.reduction!r}"
+
+
+def _exp_clamped(log_scale: Tensor) -> Tensor:
+    """1/τ, at most 100: the value of a clamp with the gradient of none, or a clamped one would never find its way."""
+    over = (log_scale - math.log(1 / _LOWEST)).clamp_min(0).detach()
+    return (log_scale - over).exp()

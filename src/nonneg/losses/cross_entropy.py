@@ -1,15 +1,15 @@
 """Cross entropy as a contrastive loss on non-negative features."""
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Integer
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from nonneg import _checks
+from nonneg._rows import bounded, full_precision, product
 from nonneg.activations import NonNegative, rep_relu
 from nonneg.losses import _distributed
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg._rows import bounded, full_precision
 
 __all__ = ["NonNegCrossEntropy"]
 
@@ -54,11 +54,10 @@ class NonNegCrossEntropy(nn.Module):
         _checks.float_matrix(f, "f")
         _checks.width(f, self.weight.shape[1])
         w = rep_relu(self.weight) if self.weights == "non-negative" else self.weight
-        with torch.autocast(f.device.type, enabled=False):
-            f = bounded(full_precision(self.activation(f)))
-            return f @ w.to(f.dtype).T
+        f = bounded(self.activation(full_precision(f)))
+        return product(f, w.to(f.dtype).T)
 
-    def forward(self, f: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Tensor:
+    def forward(self, f: Float[Tensor, "n d"], y: Integer[Tensor, " n"]) -> Tensor:
         logits = self.logits(f)
         _checks.labels(y, len(f))
         _checks.labels_below(y, len(self.weight))

@@ -7,10 +7,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nonneg import _checks
+from nonneg._rows import bounded, dot_rows, full_precision, unit_rows
 from nonneg.losses import _distributed
 from nonneg.losses._logsumexp import NATS, self_logsumexp
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg._rows import bounded, full_precision, unit_rows
 
 __all__ = ["InfoNCE"]
 
@@ -44,9 +44,9 @@ class InfoNCE(nn.Module):
         samples = _distributed.total(len(z1), z1.device)
         _checks.at_least_two(samples)
         scale = math.sqrt(1 / (self.temperature * NATS))  # x·x' is then the similarity in bits
-        z = full_precision(torch.cat([z1, z2]))
+        z = torch.cat([full_precision(z1), full_precision(z2)])
         x = unit_rows(z, scale) if self.normalize else bounded(z) * scale
-        positive = torch.linalg.vecdot(*x.chunk(2))
+        positive = dot_rows(*x.chunk(2))
         rows = NATS * (self_logsumexp(x, self.tile) - positive.repeat(2))
         return reduce(rows, self.reduction, 2 * samples)
 

@@ -5,9 +5,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from nonneg import _checks
+from nonneg._rows import bounded, dot_rows, full_precision, product
 from nonneg.losses import _distributed
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg._rows import bounded, full_precision
 
 __all__ = ["Spectral"]
 
@@ -34,14 +34,13 @@ class Spectral(nn.Module):
         _checks.same_shape(z1, z2)
         samples = _distributed.total(len(z1), z1.device)
         _checks.at_least_two(samples)
-        with torch.autocast(z1.device.type, enabled=False):
-            f = bounded(full_precision(torch.cat([z1, z2])))
-            f1, f2 = f.chunk(2)
-            positive = torch.linalg.vecdot(f1, f2).repeat(2)
-            own = torch.linalg.vecdot(f, f).square() + positive.square()  # a row with itself and its other view
-            negative = _squared_similarities(f) - own
-            rows: Tensor = -2 * positive + negative / (2 * samples - 2)
-            return reduce(rows, self.reduction, 2 * samples)
+        f = bounded(torch.cat([full_precision(z1), full_precision(z2)]))
+        f1, f2 = f.chunk(2)
+        positive = dot_rows(f1, f2).repeat(2)
+        own = dot_rows(f, f).square() + positive.square()  # a row with itself and its other view
+        negative = _squared_similarities(f) - own
+        rows = -2 * positive + negative / (2 * samples - 2)
+        return reduce(rows, self.reduction, 2 * samples)
 
     def extra_repr(self) -> str:
         return f"reduction={self.reduction!r}"
@@ -50,7 +49,6 @@ class Spectral(nn.Module):
 def _squared_similarities(f: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
     """Σ_j (f_i·f_j)² for every row i of ours, j over the rows of all processes."""
     if _distributed.processes() == 1 and len(f) < f.shape[1]:
-        return (f @ f.T).square().sum(1)
-    gram = _distributed.sum_over_processes(f.T @ f)
-    squared: Tensor = torch.linalg.vecdot(f @ gram, f)
-    return squared
+        return product(f, f.T).square().sum(1)
+    gram = _distributed.sum_over_processes(product(f.T, f))
+    return dot_rows(product(f, gram), f)

@@ -3,14 +3,14 @@
 import math
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Integer
 from torch import Tensor, nn
 
 from nonneg import _checks
+from nonneg._rows import bounded, dot_rows, full_precision, unit_rows
 from nonneg.losses import _distributed
 from nonneg.losses._logsumexp import NATS, self_logsumexp
 from nonneg.losses._reduction import check_reduction, reduce
-from nonneg._rows import bounded, full_precision, unit_rows
 
 __all__ = ["SupervisedInfoNCE"]
 
@@ -39,7 +39,7 @@ class SupervisedInfoNCE(nn.Module):
         self.tile = tile
         self.reduction = reduction
 
-    def forward(self, z: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> Tensor:
+    def forward(self, z: Float[Tensor, "n d"], y: Integer[Tensor, " n"]) -> Tensor:
         _checks.float_matrix(z, "z")
         _checks.labels(y, len(z))
         _checks.at_least_two(_distributed.total(len(z), z.device), "rows")
@@ -57,11 +57,13 @@ class SupervisedInfoNCE(nn.Module):
         return f"temperature={self.temperature}, normalize={self.normalize}, reduction={self.reduction!r}"
 
 
-def _mean_over_class(x: Float[Tensor, "n d"], y: Int[Tensor, " n"]) -> tuple[Float[Tensor, " n"], Int[Tensor, " n"]]:
+def _mean_over_class(
+    x: Float[Tensor, "n d"], y: Integer[Tensor, " n"]
+) -> tuple[Float[Tensor, " n"], Int[Tensor, " n"]]:
     """For each row the mean of x_i·x_p over the other rows p of its class, and how many those are."""
     everyone, start = _distributed.gather_rows(y)
     classes, numbered = torch.unique(everyone, return_inverse=True)
     own = numbered[start : start + len(y)]
     sums = _distributed.sum_over_processes(x.new_zeros((len(classes), x.shape[1])).index_add(0, own, x))
     others = numbered.bincount(minlength=len(classes))[own] - 1
-    return torch.linalg.vecdot(x, sums[own] - x) / others.clamp_min(1), others
+    return dot_rows(x, sums[own] - x) / others.clamp_min(1), others
