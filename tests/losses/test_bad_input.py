@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from nonneg.losses import ClipLoss, InfoNCE, NonNegCrossEntropy, Spectral, SupervisedInfoNCE, chunked
+from tests.losses.every_loss import CASES, batch
 
 pytestmark = pytest.mark.usefixtures("bad_input")
 
@@ -148,6 +149,14 @@ def test_class_weights_that_cannot_be():
         NonNegCrossEntropy(3, 2, weights="nonneg")
     with refused("got 'softplu'; did you mean 'softplus'?"):
         NonNegCrossEntropy(3, 2, activation="softplu")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_nan_is_not_hidden(name):
+    """Looking for one would wait for the device in every step; the loss shows it."""
+    z1, z2, y = batch(4)
+    z1[2, 1] = torch.nan
+    assert CASES[name].make()(*CASES[name].arguments(z1, z2, y)).isnan()
 
 
 @pytest.mark.parametrize("size", [0, -4])

@@ -94,14 +94,13 @@ def test_dropout_is_that_of_the_chunks_one_after_the_other(size):
 
 
 @pytest.mark.parametrize("momentum", [0.1, None])
-@pytest.mark.parametrize(
-    "make", [lambda **how: nn.BatchNorm1d(6, **how), lambda **how: nn.BatchNorm1d(6, affine=False, **how)]
-)
-def test_batch_norm_in_training_counts_each_chunk_once(make, momentum):
-    model = encoder(make(momentum=momentum))
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("given", [lambda model: model, lambda model: model.forward], ids=["module", "method"])
+def test_batch_norm_in_training_counts_each_chunk_once(given, affine, momentum):
+    model = encoder(nn.BatchNorm1d(6, affine=affine, momentum=momentum))
     expected = copy.deepcopy(model)
     views = samples(), samples()
-    actual = gradients(InfoNCE(), model, chunked(model, 4), *views)
+    actual = gradients(InfoNCE(), model, chunked(given(model), 4), *views)
     torch.testing.assert_close(
         actual, gradients(InfoNCE(), expected, by_hand(expected, 4), *views), rtol=1e-10, atol=1e-10
     )

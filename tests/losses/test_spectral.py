@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nonneg.losses import Spectral
+from tests.alive import Alive
 from tests.losses.every_loss import assert_equal, batch, batches, quick, value_and_gradients
 from tests.references import losses as slow
 
@@ -29,6 +30,14 @@ def test_more_columns_than_rows_and_fewer_are_summed_differently_to_the_same_end
         wider = [torch.cat([z, torch.zeros(n, width - d)], dim=1) for z in (z1, z2)]
         of_wider, *of_wider_gradients = value_and_gradients(Spectral(), *wider)
         assert_equal((of_wider, *(g[:, :d] for g in of_wider_gradients)), (value, *gradients))
+
+
+@pytest.mark.parametrize(("n", "d"), [(4, 60), (60, 4)])
+def test_the_smaller_of_the_two_square_matrices_is_made_and_the_larger_one_never(n, d):
+    z1, z2, _ = batch(n, d)
+    with Alive() as alive:
+        value_and_gradients(Spectral(), z1, z2)
+    assert alive.largest <= 2 * n * d < max(2 * n, d) ** 2
 
 
 @quick

@@ -19,8 +19,8 @@ def chunked(encoder: Callable[[Tensor], Tensor], chunk_size: int) -> Callable[[T
     The first pass keeps only the features, the second makes a chunk's activations again when its gradient is due, with
     the same random state (dropout) and autocast. Any loss of the features, of one encoder or two, gets the gradient
     of the whole batch, for the memory of a chunk and one more forward. Batch norm in training mode sees a chunk, not
-    the batch; its running statistics count each chunk once. Under DistributedDataParallel wrap a module that calls
-    this, not the encoder in it.
+    the batch; its running statistics count each chunk once, if the encoder is a module or a method of one. Under
+    DistributedDataParallel wrap a module that calls this, not the encoder in it.
 
     >>> model, loss = torch.nn.Linear(4, 8), torch.nn.MSELoss()
     >>> encode = chunked(model, chunk_size=16)
@@ -43,7 +43,8 @@ def chunked(encoder: Callable[[Tensor], Tensor], chunk_size: int) -> Callable[[T
 @contextmanager
 def _still_batch_norms(encoder: object) -> Iterator[None]:
     """Running statistics unmoved by the second pass, which sees each chunk again."""
-    modules = encoder.modules() if isinstance(encoder, nn.Module) else ()
+    owner = getattr(encoder, "__self__", encoder)  # a method's module
+    modules = owner.modules() if isinstance(owner, nn.Module) else ()
     norms = [m for m in modules if isinstance(m, _BatchNorm) and m.training and m.track_running_stats]
     momenta = [norm.momentum for norm in norms]
     counts = [norm.num_batches_tracked for norm in norms]
