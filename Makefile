@@ -30,7 +30,7 @@ $(READY): pyproject.toml constraints.txt
 	  { echo "Expected Python 3.11 or later, got $$($(PYTHON) --version); run make PYTHON=/path/to/python3.11"; exit 2; }
 	@echo "Setting up .venv (once; torch and its CUDA libraries are about 5 GB)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
 	@touch $(READY)
 
 clean:

@@ -78,7 +78,7 @@ REFUSED = [
     ),
     (
         lambda: _checks.labels_below(torch.tensor([0, 3]), 3),
-        "Expected labels below 3, the number of classes, got 3.",
+        "Expected labels below 3, the number of classes, got 3; raise num_classes to 4 or number the classes from 0.",
     ),
     (
         lambda: _checks.at_least_two(1),
@@ -93,7 +93,10 @@ REFUSED = [
     ],
     (lambda: _checks.tile(0), "Expected tile of at least 1, or None to have it chosen, got 0."),
     (lambda: _checks.positive(0, "chunk_size"), "Expected chunk_size of at least 1, got 0."),
-    (lambda: _checks.width(Z, 5), "Expected features of 5 dimensions, got 2."),
+    (
+        lambda: _checks.width(Z, 5),
+        "Expected features of 5 dimensions, got 2; both must come from the same model.",
+    ),
     (
         lambda: _checks.some_positive(0),
         "Expected at least two rows with the same label, got none; no row has a positive.",

@@ -91,3 +91,8 @@ def test_products_keep_their_precision_under_autocast(backward):
 def test_product_passes_gradcheck():
     x, y = (torch.randn(4, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
     assert gradcheck(lambda x, y: _rows.product(x, y.T), (x, y))
+
+
+def test_infinity_is_not_hidden_by_the_bound():
+    z = torch.tensor([[torch.inf, -torch.inf, 1e30, torch.nan]])
+    assert torch.isnan(_rows.bounded(z)).tolist() == [[True, True, False, True]]

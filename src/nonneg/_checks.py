@@ -62,7 +62,10 @@ def labels(y: Tensor, samples: int, name: str = "labels") -> None:
 def labels_below(y: Tensor, classes: int) -> None:
     """No label beyond the last class."""
     if y.device.type == "cpu" and y.max() >= classes:
-        raise ValueError(f"Expected labels below {classes}, the number of classes, got {int(y.max())}.")
+        raise ValueError(
+            f"Expected labels below {classes}, the number of classes, got {int(y.max())}; raise num_classes to "
+            f"{int(y.max()) + 1} or number the classes from 0."
+        )
 
 
 def at_least_two(samples: int, what: str = "samples") -> None:
@@ -92,7 +95,9 @@ def positive(value: int, name: str) -> None:
 def width(z: Tensor, dimensions: int) -> None:
     """As many dimensions as were announced."""
     if z.shape[1] != dimensions:
-        raise ValueError(f"Expected features of {dimensions} dimensions, got {z.shape[1]}.")
+        raise ValueError(
+            f"Expected features of {dimensions} dimensions, got {z.shape[1]}; both must come from the same model."
+        )
 
 
 def some_positive(count: int) -> None:

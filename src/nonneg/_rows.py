@@ -27,9 +27,12 @@ def unit_rows(z: Float[Tensor, "n d"], length: float = 1.0) -> Float[Tensor, "n 
 
 
 def bounded(z: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
-    """Values clamped to ±max^(1/8) (65,536 in float32: all of float16), so that sums of fourth powers stay finite."""
+    """Values clamped to ±max^(1/8) (65,536 in float32: all of float16), so that sums of fourth powers stay finite.
+
+    Infinity becomes NaN: a diverged model is to be seen in its loss.
+    """
     limit = torch.finfo(z.dtype).max ** 0.125
-    return torch.clamp(z, -limit, limit)
+    return torch.clamp(z, -limit, limit).masked_fill(z.isinf(), torch.nan)
 
 
 # Autocast lowers matmul and torch.linalg.vecdot, and their backward too if that runs inside of it; not these two.

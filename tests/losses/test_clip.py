@@ -109,3 +109,10 @@ def test_one_side_alone_is_the_cross_entropy_of_its_rows():
 def test_it_says_how_it_is_set():
     assert repr(ClipLoss(0.2)) == "ClipLoss(temperature=0.2, learnable=True, reduction='mean')"
     assert repr(fixed(0.005)) == "ClipLoss(temperature=0.005, learnable=False, reduction='mean')"
+
+
+def test_sides_of_different_precision_meet_in_the_finer_one():
+    image, text = torch.rand(5, 4, dtype=torch.float64), torch.rand(5, 4)
+    loss = ClipLoss(learnable=False)
+    assert loss(image, text).dtype == torch.float64
+    torch.testing.assert_close(loss(image, text), loss(image, text.double()))

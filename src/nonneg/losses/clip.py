@@ -51,6 +51,8 @@ class ClipLoss(nn.Module):
         pairs = _distributed.total(len(image), image.device)
         _checks.at_least_two(pairs, "pairs")
         image, text = full_precision(image), full_precision(text)
+        both = torch.promote_types(image.dtype, text.dtype)
+        image, text = image.to(both), text.to(both)
         scale = 1 / self._initial if self.log_scale is None else _exp_clamped(self.log_scale.to(image.dtype))
         x = unit_rows(image) * (scale / NATS)
         y = unit_rows(text)
