@@ -14,17 +14,23 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 
 # A part may import the parts of the layers below it, and what its own line names of its own layer.
 LAYERS = [
-    {"activations", "losses", "metrics", "nmf", "theory", "selection"},
+    {"activations", "losses", "metrics", "nmf", "theory", "selection", "recipes"},
     {"models", "data"},
     {"training", "evaluation", "search", "report", "estimators"},
     {"cli"},
 ]
-BUILT_ON = {"losses": {"activations"}, "theory": {"nmf", "losses"}}
+BUILT_ON = {
+    "losses": {"activations"},
+    "theory": {"nmf", "losses"},
+    "models": {"data"},
+    "evaluation": {"training"},
+    "report": {"training", "evaluation"},
+}
 MATHS = {"torch", "numpy", "jaxtyping"}
 MATHS_MAY_ALSO = {"metrics/accumulating.py": {"torchmetrics"}}
 HEAVY = {
     *("lightning", "torchvision", "torchmetrics", "sklearn", "scipy", "pandas", "matplotlib"),
-    *("kornia", "timm", "typer", "pydantic"),
+    *("kornia", "timm", "typer", "rich", "pydantic"),
 }
 
 

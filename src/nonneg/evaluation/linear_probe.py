@@ -1,0 +1,107 @@
+"""Linear probe: how much of the classes can a linear map read off frozen features?"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional as F
+
+from nonneg import _checks, _seeds
+from nonneg._arrays import features, labels
+
+__all__ = ["LinearProbe", "fit_probe", "linear_probe"]
+
+# Strengths that are tried: from hardly any to one that leaves the class means.
+STRENGTHS = tuple(10.0**-k for k in range(6, 0, -1))
+_HELD_OUT = 0.1
+_ITERATIONS = 200
+
+
+@dataclass(frozen=True)
+class LinearProbe:
+    """W(x − mean)/deviation + b, and the strength of the penalty it was fitted with."""
+
+    weight: Float[Tensor, "c d"]
+    bias: Float[Tensor, " c"]
+    mean: Float[Tensor, " d"]
+    deviation: Float[Tensor, " d"]
+    strength: float
+
+    def scores(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
+        return ((x - self.mean) / self.deviation) @ self.weight.T + self.bias
+
+    def accuracy(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], top: int = 1) -> float:
+        """Share of samples whose class is among the `top` highest scores."""
+        best = self.scores(x).topk(min(top, len(self.bias))).indices
+        return float((best == y[:, None]).any(1).double().mean())
+
+
+def linear_probe(
+    x_train: Float[Tensor, "n d"],
+    y_train: Int[Tensor, " n"],
+    x_test: Float[Tensor, "m d"],
+    y_test: Int[Tensor, " m"],
+    strengths: Sequence[float] = STRENGTHS,
+    seed: int = 0,
+) -> float:
+    """Test accuracy of multinomial logistic regression with the strength that did best on a held-out tenth.
+
+    >>> x, y = torch.eye(3).repeat(20, 1), torch.arange(3).repeat(20)
+    >>> linear_probe(x, y, x, y)
+    1.0
+    """
+    x_train, x_test = features(x_train, "training features"), features(x_test, "test features")
+    y_train, y_test = labels(y_train, x_train, "training labels"), labels(y_test, x_test, "test labels")
+    _checks.width(x_test, x_train.shape[1])
+    return fit_probe(x_train, y_train, strengths, seed).accuracy(x_test, y_test)
+
+
+def fit_probe(
+    x: Float[Tensor, "n d"], y: Int[Tensor, " n"], strengths: Sequence[float] = STRENGTHS, seed: int = 0
+) -> LinearProbe:
+    """Mean cross entropy + strength/2·‖W‖² on standardised columns, to its minimum by L-BFGS.
+
+    The strengths are gone through from the strongest, each from the solution of the one before it.
+    """
+    order = torch.randperm(len(x), generator=_seeds.generator(seed, "held out"))
+    held, rest = order.tensor_split([max(1, round(_HELD_OUT * len(x)))])
+    held, rest = held.to(x.device), rest.to(x.device)
+    classes = int(y.max()) + 1
+    best, solutions = (-1.0, strengths[0]), None
+    if len(strengths) > 1 and len(rest):
+        for strength in sorted(strengths, reverse=True):
+            probe = solutions = _solve(x[rest], y[rest], classes, strength, solutions)
+            best = max(best, (probe.accuracy(x[held], y[held]), strength))
+    return _solve(x, y, classes, best[1], solutions)
+
+
+def _solve(
+    x: Float[Tensor, "n d"], y: Int[Tensor, " n"], classes: int, strength: float, start: LinearProbe | None
+) -> LinearProbe:
+    mean, deviation = x.mean(0), x.std(0, correction=0)
+    rounding = 8 * torch.finfo(x.dtype).eps * x.abs().amax(0)
+    deviation = torch.where(deviation > rounding, deviation, 1.0)  # a constant column has no part in it
+    standard = (x - mean) / deviation
+    weight = x.new_zeros(classes, x.shape[1]) if start is None else start.weight.clone()
+    bias = x.new_zeros(classes) if start is None else start.bias.clone()
+    weight.requires_grad_()
+    bias.requires_grad_()
+    optimiser = torch.optim.LBFGS(
+        [weight, bias],
+        max_iter=_ITERATIONS,
+        history_size=20,
+        tolerance_grad=1e-5,
+        tolerance_change=1e-7,
+        line_search_fn="strong_wolfe",
+    )
+
+    def loss() -> Tensor:
+        optimiser.zero_grad()
+        value = F.cross_entropy(F.linear(standard, weight, bias), y) + strength / 2 * weight.square().sum()
+        torch.autograd.backward(value)
+        return value
+
+    optimiser.step(loss)  # type: ignore[no-untyped-call]  # torch gives it no types
+    return LinearProbe(weight.detach(), bias.detach(), mean, deviation, strength)
