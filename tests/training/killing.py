@@ -65,8 +65,8 @@ def main(recipe, folder):
     found = {"steps": [], "statuses": [], "parts": 0}
     for _ in range(KILLS):
         process = forked(words_for(run, recipe))
-        # Together at most seven tenths of the whole run, though all but a little of a child's time is progress.
-        time.sleep(moments.uniform(0, 1.4 * whole_seconds / KILLS))
+        # Together as long as the whole run takes; a good part of it children spend on beginning.
+        time.sleep(moments.uniform(0, 2 * whole_seconds / KILLS))
         os.kill(process, signal.SIGKILL)
         found["statuses"].append(ended(process))
         found["steps"].append(step_of(run))

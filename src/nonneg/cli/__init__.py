@@ -1,7 +1,8 @@
 """The `nonneg` command: a file a command, which parses, calls one function and prints.
 
-main      runs a command and turns what the user got wrong into one line and exit status 2
-commands  the list of them
+main       runs a command and turns what the user got wrong into one line and exit status 2
+commands   the list of them
+processes  which process speaks, where several train together
 """
 
 from nonneg.cli.main import main

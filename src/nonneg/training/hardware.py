@@ -1,5 +1,7 @@
 """What a run runs on: devices, processes and precision, by Lightning Fabric."""
 
+import atexit
+import gc
 import logging
 import os
 import warnings
@@ -62,6 +64,9 @@ def prepare(fabric: Fabric, settings: HardwareSettings) -> None:
     """What is set for the whole process before the model is made; the processes meet."""
     with _quiet():
         fabric.launch()
+    if fabric.world_size > 1:
+        atexit.unregister(_part)
+        atexit.register(_part)
     if fabric.device.type == "cuda":
         torch.backends.cudnn.benchmark = not settings.deterministic
         torch.use_deterministic_algorithms(settings.deterministic)
@@ -71,6 +76,13 @@ def precision_name(fabric: Fabric) -> str:
     """The recipe's word for what Fabric computes in."""
     chosen = fabric.strategy.precision.precision
     return next(ours for ours, lightnings in _PRECISIONS.items() if lightnings == chosen)
+
+
+def _part() -> None:
+    """Gloo's threads are ended before the interpreter: one that drops a tensor after it aborts the process."""
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+        gc.collect()  # the last run's module holds the group too, and is part of a cycle
 
 
 def _device_type(settings: HardwareSettings) -> str:
