@@ -7,7 +7,7 @@ READY := .venv/ready
 .PHONY: demo test lint bench setup clean
 
 demo: setup
-	@$(BIN)/python examples/ground_floor.py
+	@$(BIN)/nonneg demo
 
 test: lint
 	@$(BIN)/pytest
@@ -16,12 +16,15 @@ lint: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
-	@$(BIN)/codespell src tests benchmarks examples *.md
+	@$(BIN)/codespell src tests benchmarks *.md
 
 bench: setup
 	@$(BIN)/python benchmarks/losses.py
 	@$(BIN)/python benchmarks/metrics.py
 	@$(BIN)/python benchmarks/import_time.py
+	@$(BIN)/python benchmarks/views.py
+	@$(BIN)/python benchmarks/train_throughput.py
+	@$(BIN)/python benchmarks/train_cost.py
 
 setup: $(READY)
 

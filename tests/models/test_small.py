@@ -1,10 +1,13 @@
-"""The small network against a slow, obvious forward pass with its own weights, and the size that it promises."""
+"""The small networks against a slow, obvious forward pass with its own weights, and the sizes that they promise."""
 
 import pytest
 import torch
 from torch.nn import functional as F
 
-from nonneg.models.small import WIDTH, small
+from nonneg.models.small import MEDIUM_WIDTH, SMALL_WIDTH, medium, small
+
+# Network, width of h, strides of the stem and the blocks.
+NETWORKS = [(small, SMALL_WIDTH, (2, 1, 2, 2)), (medium, MEDIUM_WIDTH, (1, 2, 2, 2))]
 
 
 def of(weights, name):
@@ -28,16 +31,17 @@ def slow_block(x, weights, stride):
     return (x + y).clamp(min=0)
 
 
-def slow_small(x, weights):
-    x = normed(F.conv2d(x, weights["stem.weight"], padding=1), of(weights, "norm")).clamp(min=0)
-    for block, stride in (("block1", 1), ("block2", 2), ("block3", 2)):
-        x = slow_block(x, of(weights, block), stride)
+def slow(x, weights, strides):
+    x = normed(F.conv2d(x, weights["stem.weight"], stride=strides[0], padding=1), of(weights, "norm")).clamp(min=0)
+    for number in (1, 2, 3):
+        x = slow_block(x, of(weights, f"block{number}"), strides[number])
     return x.mean((2, 3))
 
 
 @pytest.mark.parametrize(("channels", "side"), [(3, 32), (1, 28), (5, 9)])
-def test_it_is_the_slow_forward_pass(channels, side):
-    network = small(channels).double()
+@pytest.mark.parametrize(("build", "width", "strides"), NETWORKS)
+def test_it_is_the_slow_forward_pass(build, width, strides, channels, side):
+    network = build(channels).double()
     for parameter in network.parameters():
         parameter.data += 0.1 * torch.randn_like(parameter)
     network(torch.rand(8, channels, side, side, dtype=torch.float64))  # so that batch norm has seen something
@@ -45,18 +49,19 @@ def test_it_is_the_slow_forward_pass(channels, side):
     x = torch.rand(4, channels, side, side, dtype=torch.float64)
     kept = x.clone()
     h = network(x)
-    assert h.shape == (4, WIDTH)
-    torch.testing.assert_close(h, slow_small(x, network.state_dict()), rtol=1e-10, atol=1e-10)
+    assert h.shape == (4, width)
+    torch.testing.assert_close(h, slow(x, network.state_dict(), strides), rtol=1e-10, atol=1e-10)
     assert torch.equal(x, kept)
 
 
-def test_it_has_about_three_tenths_of_a_million_parameters():
-    assert round(sum(p.numel() for p in small().parameters()) / 1e6, 1) == 0.3
+def test_their_millions_of_parameters():
+    assert [round(sum(p.numel() for p in build().parameters()) / 1e6, 1) for build in (small, medium)] == [0.3, 1.2]
 
 
-def test_at_the_start_it_keeps_the_size_of_what_goes_through():
+@pytest.mark.parametrize("build", [small, medium])
+def test_at_the_start_it_keeps_the_size_of_what_goes_through(build):
     """He's initialisation: the variance of a convolution's outputs stays of the size of its inputs' second moment."""
-    network = small()
+    network = build()
     for name in ("block1", "block2", "block3"):
         weight = network.get_submodule(name).conv2.weight
         assert weight.var().item() == pytest.approx(2 / (9 * weight.shape[0]), rel=0.1)

@@ -58,15 +58,17 @@ class ViewSettings(Settings):
 PRESETS: dict[str, dict[str, object]] = {
     "cifar": {},
     "imagenet": {"size": 224},
-    # Digits and clothes: no colours to change, and a flip or a crop of a twelfth makes another thing of them.
+    # Digits and clothes: no colours to change, and a crop of a twelfth makes another thing of them. Light and dark say
+    # little of what they are: strong jitter and solarising make features of shape (README, "The demo").
     "grey": {
         "size": 28,
-        "crop": (0.3, 1.0),
-        "brightness": 0.4,
-        "contrast": 0.4,
+        "crop": (0.4, 1.0),
+        "brightness": 0.8,
+        "contrast": 0.8,
         "saturation": 0.0,
         "hue": 0.0,
         "grey": 0.0,
+        "solarise": 0.2,
     },
 }
 

@@ -2,8 +2,8 @@
 
 settings         Which model is it? Typed, frozen, saved with the weights
 model            How do pictures become h and z?
-backbones        Which network is behind a name: small, a torchvision ResNet, timm:NAME?
-small            What is the small residual network for 28 to 32 pixels?
+backbones        Which network is behind a name: small, medium, a torchvision ResNet, timm:NAME?
+small            What are the small residual networks for 28 to 32 pixels on a CPU?
 projector        What stands between h and the features?
 saved            How does a model become a file, and the file a model?
 solo_checkpoint  How is a checkpoint of solo-learn or of the NCL reference code read, with nothing in it run?

@@ -19,7 +19,9 @@ def build_backbone(settings: ModelSettings) -> tuple[nn.Module, int]:
     128
     """
     if settings.backbone == "small":
-        return small.small(settings.channels), small.WIDTH
+        return small.small(settings.channels), small.SMALL_WIDTH
+    if settings.backbone == "medium":
+        return small.medium(settings.channels), small.MEDIUM_WIDTH
     if settings.backbone in RESNETS:
         return _resnet(settings)
     if settings.backbone.startswith(TIMM):

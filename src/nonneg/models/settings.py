@@ -25,7 +25,7 @@ class ModelSettings(Settings):
     'rep_relu'
     """
 
-    # "small", a torchvision ResNet, "timm:NAME", or "custom": a module given from Python.
+    # "small" or "medium" (ours, for a CPU), a torchvision ResNet, "timm:NAME", or "custom": a module given from Python.
     backbone: str = "small"
     # ResNets: a 3×3 stem of stride 1 and no max-pool, or torchvision's own 7×7 of stride 2.
     small_images: bool = True
@@ -43,12 +43,12 @@ class ModelSettings(Settings):
     @field_validator("backbone")
     @classmethod
     def _known_backbone(cls, name: str) -> str:
-        known = ("small", *RESNETS, "custom")
+        known = ("small", "medium", *RESNETS, "custom")
         # What timm knows is asked when one is built: it takes seconds to import.
         if name in known or name.removeprefix(TIMM) not in (name, ""):
             return name
         raise ValueError(
-            f"small, a ResNet of torchvision, {TIMM}NAME or custom "
+            f"small, medium, a ResNet of torchvision, {TIMM}NAME or custom "
             f"(did you mean {nearest(name, (*known, f'{TIMM}NAME'))!r}?)"
         )
 
