@@ -10,7 +10,7 @@ from nonneg import __version__
 from nonneg.cli import commands
 from tests.test_imports import HEAVY
 
-NAMES = ("demo", "train", "recipes", "embed")
+NAMES = ("demo", "train", "recipes", "embed", "eval", "compare", "select", "export")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -19,7 +19,7 @@ def test_every_command_has_help(nonneg, name):
         said = nonneg(name, option)
         assert (said.status, said.err) == (0, "")
         assert f"Usage: nonneg {name}" in said.out
-    command = next(c for c in commands.app.registered_commands if c.callback.__name__ == name)
+    command = next(c for c in commands.app.registered_commands if name in (c.name, c.callback.__name__))
     assert " ".join(command.callback.__doc__.split())[:30] in " ".join(said.out.split())
 
 
@@ -42,7 +42,7 @@ def test_answering_brings_in_nothing_heavy(words):
 
 def test_every_option_is_handed_on(monkeypatch, nonneg, tmp_path):
     got = []
-    for name in ("demo", "embed", "recipes", "train"):
+    for name in ("compare", "demo", "embed", "evaluate", "export", "recipes", "select", "train"):
         monkeypatch.setattr(f"nonneg.cli.{name}.{name}", lambda *given: got.append(given))
     monkeypatch.setattr("nonneg.cli.train.resume", lambda *given: got.append(given))
     for words in (
@@ -55,6 +55,13 @@ def test_every_option_is_handed_on(monkeypatch, nonneg, tmp_path):
         "train --resume r a=1",
         "embed r d",
         "embed r d -o f.npz --which h --root t --download --skip-bad-files",
+        "eval r",
+        "eval npz:f.npz --suite knn,sepin --suite full --transfer a --shifted b --shifted c --again",
+        "compare r s",
+        "compare r -o p.html --format md",
+        "select r --dims 3 -o s",
+        "export r -o f",
+        "export r --out f --format torch",
     ):
         assert nonneg(*words.split()).status == 0
     path = type(tmp_path)
@@ -68,4 +75,11 @@ def test_every_option_is_handed_on(monkeypatch, nonneg, tmp_path):
         (path("r"), ["a=1"], None),
         (path("r"), "d", path("features.npz"), "z", None, False, False),
         (path("r"), "d", path("f.npz"), "h", path("t"), True, True),
+        ("r", ["quick"], {"transfer": [], "shifted": []}, False),
+        ("npz:f.npz", ["knn,sepin", "full"], {"transfer": ["a"], "shifted": ["b", "c"]}, True),
+        ([path("r"), path("s")], None, None),
+        ([path("r")], path("p.html"), "md"),
+        (path("r"), 3, path("s")),
+        (path("r"), "onnx", path("f")),
+        (path("r"), "torch", path("f")),
     ]

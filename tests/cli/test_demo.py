@@ -1,6 +1,5 @@
 """The demo: two runs, a table and pictures; stopped, it goes on; done, it trains nothing again."""
 
-import json
 import os
 import signal
 from types import SimpleNamespace
@@ -12,6 +11,9 @@ from PIL import Image
 from nonneg import models, training
 from nonneg import recipes as shipped
 from nonneg.cli import demo
+from nonneg.evaluation import results
+from nonneg.evaluation.suite import SUITES
+from nonneg.evaluation.wording import label, shown
 from nonneg.training import recipes
 from nonneg.training.progress_bar import ProgressBar
 
@@ -49,15 +51,17 @@ def test_it_trains_measures_and_draws_both(small, tmp_path, monkeypatch):
     assert models.load("d/cl").settings.activation == "identity"
     assert models.load("d/ncl").settings.activation == "rep_relu"
 
-    heading, *lines = said.out[said.out.index("on the test pictures") :].splitlines()
-    assert heading.split()[-2:] == ["CL", "NCL"]
-    kept = [json.loads((tmp_path / "d" / run / "metrics.json").read_text()) for run in ("cl", "ncl")]
-    assert len(demo.TABLE) == 12
-    for line, (name, key, form) in zip(lines, demo.TABLE, strict=False):
-        factor = 100 if key == "sepin_10" else 1
-        assert line.startswith(name)
-        assert line.removeprefix(name).split() == [form.format(factor * values[key]) for values in kept]
-    assert "d/dimensions.png" in lines[-1]
+    table = said.out[said.out.index("\n\n") :].strip().splitlines()
+    assert table[0].split() == ["fashion-small-cl", "fashion-small-ncl", "difference"]
+    kept = [results.read(tmp_path / "d" / run / "metrics.json") for run in ("cl", "ncl")]
+    assert set(kept[0]) == set(kept[1]) == set(SUITES["quick"])
+    for part, numbers in kept[0].items():
+        for name in numbers:
+            (line,) = [line for line in table if line.startswith(f"{label(part, name)}  ")]
+            assert all(shown(part, name, run[part][name].value) in line for run in kept)
+    assert table[-2].startswith("Each row of d/dimensions.png is a dimension")
+    assert table[-1] == "All of it, to look at: d/index.html"
+    assert "<html" in (tmp_path / "d" / "index.html").read_text()
 
     one, other = (size(tmp_path / "d" / run / "report" / "dimensions.png") for run in ("cl", "ncl"))
     both = size(tmp_path / "d" / "dimensions.png")
@@ -72,7 +76,7 @@ def test_it_trains_measures_and_draws_both(small, tmp_path, monkeypatch):
     assert again.out.startswith(
         "fashion-small-cl is trained already, in d/cl\nfashion-small-ncl is trained already, in d/ncl\n"
     )
-    assert again.out[again.out.index("on the test") :] == said.out[said.out.index("on the test") :]
+    assert again.out[again.out.index("\n\n") :] == said.out[said.out.index("\n\n") :]
     assert size(tmp_path / "d" / "dimensions.png") == both
 
 

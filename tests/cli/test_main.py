@@ -32,7 +32,9 @@ def test_help_and_no_words_at_all_are_fine(nonneg):
         said = nonneg(*words)
         assert (said.status, said.err) == (0, "")
         assert "Usage: nonneg" in said.out
-        assert all(name in said.out for name in ("demo", "train", "recipes", "embed"))
+        assert all(
+            name in said.out for name in ("demo", "train", "recipes", "embed", "eval", "compare", "select", "export")
+        )
 
 
 def test_the_console_script_exits_with_the_status(monkeypatch, capsys):
@@ -160,4 +162,8 @@ def test_the_commands_are_those_that_are_tested():
         "train",
         "recipes",
         "embed",
+        "evaluate",
+        "compare",
+        "select",
+        "export",
     }

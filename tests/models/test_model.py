@@ -70,8 +70,8 @@ def test_mean_and_deviation_go_where_the_model_goes_and_are_not_learnt():
 
 def test_gradients_reach_backbone_and_projector_past_dead_features():
     model = Model(ModelSettings(projector=(8,)))
-    nn.init.constant_(model.projector[0].bias, -2)
-    z = model(torch.rand(4, 3, 8, 8))
+    nn.init.constant_(model.projector[0].bias, -4)
+    z = model(torch.rand(4, 3, 32, 32))
     assert (z == 0).all()
     z.sum().backward()
     assert all(p.grad is not None and p.grad.isfinite().all() for p in model.parameters())

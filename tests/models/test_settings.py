@@ -42,13 +42,13 @@ REFUSED = [
     ({"bakbone": "small"}, "Expected a key that a recipe knows, got 'bakbone'; did you mean 'backbone'?"),
     (
         {"backbone": "resnet17"},
-        "Expected backbone to be small, a ResNet of torchvision, timm:NAME or custom (did you mean 'resnet18'?), "
-        "got 'resnet17'.",
+        "Expected backbone to be small, medium, a ResNet of torchvision, timm:NAME or custom "
+        "(did you mean 'resnet18'?), got 'resnet17'.",
     ),
     (
         {"backbone": "timm:"},
-        "Expected backbone to be small, a ResNet of torchvision, timm:NAME or custom (did you mean 'timm:NAME'?), "
-        "got 'timm:'.",
+        "Expected backbone to be small, medium, a ResNet of torchvision, timm:NAME or custom "
+        "(did you mean 'timm:NAME'?), got 'timm:'.",
     ),
     (
         {"activation": "rep-relu"},

@@ -231,8 +231,8 @@ def test_what_is_written_is_whole(tmp_path):
     ("changes", "difference"),
     [
         ([], None),
-        (["epochs=21"], ("epochs", 20, 21)),
-        (["optimiser.lr=0.5", "seed=4"], ("optimiser.lr", 0.002, 0.5)),
+        (["epochs=21"], ("epochs", 14, 21)),
+        (["optimiser.lr=0.5", "seed=4"], ("optimiser.lr", 0.003, 0.5)),
         (["optimiser.name=sgd"], ("optimiser.name", "adamw", "sgd")),
         (["model.projector=[7]"], ("model.projector", [512, 256], [7])),
         (["data.name=digits"], ("data.name", "fashion-small", "digits")),

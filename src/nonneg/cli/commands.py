@@ -77,6 +77,69 @@ def embed(
     run(run_folder, data, out, which, root, download, skip_bad_files)
 
 
+@app.command(name="eval")
+def evaluate(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="A run's folder, or npz:PATH of an array file with features.")
+    ],
+    suite: Annotated[
+        list[str] | None,
+        typer.Option(metavar="quick|full|NAME", help="What to measure: a suite, or protocols by name. [quick]"),
+    ] = None,
+    transfer: Annotated[
+        list[str] | None, typer.Option(metavar="DATA", help="Another data set whose classes are probed for.")
+    ] = None,
+    shifted: Annotated[
+        list[str] | None, typer.Option(metavar="DATA", help="Other pictures of the run's classes, as sketches.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Measure what is known already once more.")] = False,
+) -> None:
+    """Measure a run: probes, k-NN, consistency, sparsity, retrieval, SEPIN …; what is known is not measured again."""
+    from nonneg.cli.evaluate import evaluate as measured
+
+    measured(run, suite or ["quick"], {"transfer": transfer or [], "shifted": shifted or []}, again)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs that were measured.")],
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page too.", metavar="PAGE.html")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="md|csv|json|latex", help="Print text for elsewhere.")
+    ] = None,
+) -> None:
+    """Runs side by side; those that differ only by seed are one column, mean ± deviation."""
+    from nonneg.cli.compare import compare as run
+
+    run(runs, out, form)
+
+
+@app.command()
+def select(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A finished run's folder.")],
+    dims: Annotated[int, typer.Option("--dims", help="How many dimensions to keep.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The new run's folder.")],
+) -> None:
+    """Shorten a run's features to the dimensions that are most expected to be on, as a run of its own."""
+    from nonneg.cli.select import select as run
+
+    run(run_folder, dims, out)
+
+
+@app.command()
+def export(
+    run_folder: Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder, or a model's .safetensors file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
+    format: Annotated[
+        str, typer.Option("--format", help="onnx, or torch, a program of torch.export.", metavar="onnx|torch")
+    ] = "onnx",
+) -> None:
+    """Write a model for other programs: pictures in [0, 1] to h and z, checked against the model."""
+    from nonneg.cli.export import export as run
+
+    run(run_folder, format, out)
+
+
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context, version: Annotated[bool, typer.Option("--version", help="Say the version.")] = False

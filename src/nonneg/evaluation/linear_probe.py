@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional as F
 
 from nonneg import _checks, _seeds
 from nonneg._arrays import features, labels
+from nonneg.evaluation.features import Progress
+from nonneg.evaluation.results import Result, mean_of
+from nonneg.evaluation.subject import Subject
 
-__all__ = ["LinearProbe", "fit_probe", "linear_probe"]
+__all__ = ["LinearProbe", "fit_probe", "linear_probe", "measure"]
 
 # Strengths that are tried: from hardly any to one that leaves the class means.
 STRENGTHS = tuple(10.0**-k for k in range(6, 0, -1))
@@ -32,10 +35,14 @@ class LinearProbe:
     def scores(self, x: Float[Tensor, "n d"]) -> Float[Tensor, "n c"]:
         return ((x - self.mean) / self.deviation) @ self.weight.T + self.bias
 
-    def accuracy(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], top: int = 1) -> float:
-        """Share of samples whose class is among the `top` highest scores."""
+    def correct(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], top: int = 1) -> Bool[Tensor, " n"]:
+        """Whether a sample's class is among the `top` highest scores."""
         best = self.scores(x).topk(min(top, len(self.bias))).indices
-        return float((best == y[:, None]).any(1).double().mean())
+        return (best == y[:, None]).any(1)
+
+    def accuracy(self, x: Float[Tensor, "n d"], y: Int[Tensor, " n"], top: int = 1) -> float:
+        """The share of correct ones."""
+        return float(self.correct(x, y, top).double().mean())
 
 
 def linear_probe(
@@ -56,6 +63,20 @@ def linear_probe(
     y_train, y_test = labels(y_train, x_train, "training labels"), labels(y_test, x_test, "test labels")
     _checks.width(x_test, x_train.shape[1])
     return fit_probe(x_train, y_train, strengths, seed).accuracy(x_test, y_test)
+
+
+def measure(subject: Subject, progress: Progress) -> dict[str, Result]:
+    """Accuracy of h and z: top-1 and, of more than five classes, top-5."""
+    y, y_test = subject.labels()
+    found = {}
+    for done, name in enumerate(("h", "z")):
+        x, x_test = getattr(subject.train, name), getattr(subject.test, name)
+        probe = fit_probe(x, y, seed=subject.seed)
+        found[name] = mean_of(probe.correct(x_test, y_test), subject.seed)
+        if len(probe.bias) > 5:
+            found[f"{name}/top5"] = mean_of(probe.correct(x_test, y_test, 5), subject.seed)
+        progress(done + 1, 2)
+    return found
 
 
 def fit_probe(

@@ -1,7 +1,10 @@
 """A model: pictures to h and to features."""
 
+import copy
+from collections.abc import Sequence
+
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from nonneg._errors import UserError
@@ -16,7 +19,8 @@ __all__ = ["Model"]
 class Model(nn.Module):
     """h = e((x − mean) / std), z = σ₊(p(h)), of pictures x in [0, 1]; normalisation of z is left to loss and measure.
 
-    `width` is that of h, `dimensions` that of z. A backbone of your own goes with `backbone="custom"`.
+    `width` is that of h, `dimensions` that of z, of which the settings may have kept but a few columns. A backbone of
+    your own goes with `backbone="custom"`.
 
     >>> model = Model(ModelSettings(backbone="small", projector=(64, 16)))
     >>> h, z = model.both(torch.rand(4, 3, 32, 32))
@@ -24,6 +28,7 @@ class Model(nn.Module):
     (torch.Size([4, 128]), torch.Size([4, 16]), True)
     """
 
+    kept: Tensor | None
     mean: Tensor | None
     std: Tensor | None
 
@@ -38,12 +43,11 @@ class Model(nn.Module):
                 f"Expected no module with the backbone {settings.backbone!r}, got a {type(backbone).__name__}; "
                 'leave it out, or set backbone="custom".'
             )
-        self.settings = settings
         self.backbone = backbone
         self.projector = Projector(width, settings.projector)
         self.activation = NonNegative(settings.activation)
         self.width = width
-        self.dimensions = self.projector.dimensions
+        self._keep(settings)
         self.register_buffer("mean", _per_channel(settings.mean))
         self.register_buffer("std", _per_channel(settings.std))
 
@@ -56,9 +60,9 @@ class Model(nn.Module):
         return h
 
     def project(self, h: Float[Tensor, "n width"]) -> Float[Tensor, "n d"]:
-        """p(h), signed."""
+        """p(h), signed; of it the columns that are kept."""
         p: Tensor = self.projector(h)
-        return p
+        return p if self.kept is None else p.index_select(1, self.kept)
 
     def features(self, x: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
         """z = σ₊(p(h)), what the loss gets."""
@@ -71,6 +75,38 @@ class Model(nn.Module):
 
     def forward(self, x: Float[Tensor, "n c h w"]) -> Float[Tensor, "n d"]:
         return self.features(x)
+
+    def shortened(self, columns: Int[Tensor, " m"] | Sequence[int]) -> "Model":
+        """A copy that makes these features alone, in this order, by the same weights.
+
+        >>> model = Model(ModelSettings(projector=(16,)))
+        >>> short = model.shortened([9, 2])
+        >>> x = torch.rand(4, 3, 32, 32)
+        >>> torch.equal(short.eval()(x), model.eval()(x)[:, [9, 2]])
+        True
+        """
+        chosen = [int(column) for column in columns]
+        if not chosen or len(set(chosen)) < len(chosen) or not all(0 <= c < self.dimensions for c in chosen):
+            raise UserError(
+                f"Expected different columns between 0 and {self.dimensions - 1}, at least one, got {chosen}; "
+                "choose among the model's."
+            )
+        own = self.settings.kept or range(self.dimensions)
+        short = copy.deepcopy(self)
+        short._keep(self.settings.model_copy(update={"kept": tuple(own[column] for column in chosen)}))
+        return short
+
+    def _keep(self, settings: ModelSettings) -> None:
+        kept, all_of_them = settings.kept, self.projector.dimensions
+        if kept is not None and max(kept) >= all_of_them:
+            raise UserError(
+                f"Expected kept to be columns below {all_of_them}, the width of h, got {max(kept)}; keep others."
+            )
+        self.settings = settings
+        self.dimensions = all_of_them if kept is None else len(kept)
+        # Not stored with the weights: the settings say it.
+        device = next((p.device for p in self.parameters()), None)
+        self.register_buffer("kept", None if kept is None else torch.tensor(kept, device=device), persistent=False)
 
     def _check(self, x: Tensor) -> None:
         channels = self.settings.channels

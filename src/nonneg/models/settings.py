@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, PositiveInt, field_validator
+from pydantic import Field, NonNegativeInt, PositiveInt, field_validator
 
 from nonneg import activations
 from nonneg._errors import nearest
@@ -33,6 +33,8 @@ class ModelSettings(Settings):
     stem_padding: Annotated[int, Field(ge=0, le=3)] = 1
     # Widths of the linear layers after h; none: z = σ₊(h).
     projector: tuple[PositiveInt, ...] = (2048, 256)
+    # Columns of σ₊(p(h)) that features are, in this order; all of them if not said.
+    kept: tuple[NonNegativeInt, ...] | None = None
     activation: str = "rep_relu"
     channels: PositiveInt = 3
     image_size: Annotated[int, Field(ge=8)] = 32
@@ -52,6 +54,20 @@ class ModelSettings(Settings):
             f"(did you mean {nearest(name, (*known, f'{TIMM}NAME'))!r}?)"
         )
 
+    # info is pydantic's ValidationInfo, a protocol, for which nothing can be checked when signatures are.
+    @field_validator("kept")
+    @classmethod
+    def _columns_of_the_projector(cls, kept: tuple[int, ...] | None, info: Any) -> tuple[int, ...] | None:
+        if kept is None:
+            return None
+        if not kept or len(set(kept)) < len(kept):
+            raise ValueError("at least one column and none twice")
+        widths = info.data.get("projector", ())
+        # Without a projector they are columns of h, whose width the backbone knows.
+        if widths and max(kept) >= widths[-1]:
+            raise ValueError(f"columns below {widths[-1]}, the projector's dimensions")
+        return kept
+
     @field_validator("activation")
     @classmethod
     def _known_activation(cls, name: str) -> str:
@@ -60,7 +76,6 @@ class ModelSettings(Settings):
             raise ValueError(f"one of {', '.join(known)} (did you mean {nearest(name, known)!r}?)")
         return name
 
-    # info is pydantic's ValidationInfo, a protocol, for which nothing can be checked when signatures are.
     @field_validator("mean", "std")
     @classmethod
     def _one_a_channel(cls, values: tuple[float, ...] | None, info: Any) -> tuple[float, ...] | None:

@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
-from jaxtyping import Float32, Int64
+from jaxtyping import Float, Int, Int64
 from torch import Tensor
 from torch.nn import functional as F
 
 from nonneg import _files, metrics, selection
 from nonneg.activations import is_non_negative
-from nonneg.data import Images, Split
-from nonneg.data.folder import read_picture
-from nonneg.evaluation import features_of_run
+from nonneg.data import Split
+from nonneg.evaluation.features import features_of_run
+from nonneg.report.pictures import square
 from nonneg.training.recipes import read_file
 from nonneg.training.run_folder import RunFolder
 
-__all__ = ["Rows", "dimension_rows", "draw_rows"]
+__all__ = ["Rows", "dimension_rows", "draw_rows", "most_expected", "top_samples"]
 
 _INCH = 0.62  # a picture's side
+_SIDE = 64  # in pixels
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,8 @@ def dimension_rows(folder: str | Path, title: str, rows: int = 12, columns: int 
     recipe = read_file(RunFolder(Path(folder)).recipe)
     data = recipe.data.load()
     train, test = features_of_run(folder)
-    dimensions = selection.select(train.z, min(rows, train.z.shape[1]), not is_non_negative(recipe.model.activation))
-    z = F.normalize(test.z, dim=1)[:, dimensions]
-    samples = test.numbers[z.argsort(dim=0, descending=True, stable=True)[:columns].T]
+    dimensions = most_expected(train.z, rows, recipe.model.activation)
+    samples = test.numbers[top_samples(test.z, dimensions, columns)]
     captions = ["" for _ in dimensions]
     if test.labels is not None:
         profile = metrics.class_profile(test.z, test.labels)
@@ -56,6 +55,16 @@ def dimension_rows(folder: str | Path, title: str, rows: int = 12, columns: int 
             for k in dimensions
         ]
     return Rows(title, dimensions.tolist(), samples, captions, data.evaluated())
+
+
+def most_expected(z_train: Float[Tensor, "n d"], count: int, activation: str) -> Int[Tensor, " k"]:
+    """The dimensions of largest expected activation, at most so many; signed ones by their mean."""
+    return selection.select(z_train, min(count, z_train.shape[1]), not is_non_negative(activation))
+
+
+def top_samples(z: Float[Tensor, "n d"], dimensions: Int[Tensor, " k"], count: int) -> Int64[Tensor, "k m"]:
+    """For each dimension the rows of z that activate it most, the first of equals first."""
+    return F.normalize(z, dim=1)[:, dimensions].argsort(dim=0, descending=True, stable=True)[:count].T
 
 
 def draw_rows(path: Path, runs: Sequence[Rows]) -> None:
@@ -99,22 +108,6 @@ def _short(name: str, most: int = 24) -> str:
 
 def _strip(pictures: Split, samples: Sequence[int]) -> np.ndarray:
     """Pictures beside one another, with a white line between."""
-    tiles = [_square(_picture(pictures, i)) for i in samples]
+    tiles = [square(pictures, i, _SIDE) for i in samples]
     gap = np.full((len(tiles[0]), max(1, len(tiles[0]) // 14), 3), 255, np.uint8)
     return np.concatenate([part for tile in tiles for part in (tile, gap)][:-1], 1)
-
-
-def _picture(pictures: Split, index: int) -> Float32[Tensor, "3 h w"]:
-    if isinstance(pictures, Images):
-        return pictures.pixels[index].float().expand(3, -1, -1)
-    return torch.from_numpy(np.array(read_picture(pictures.paths[index]))).permute(2, 0, 1).float()
-
-
-def _square(picture: Float32[Tensor, "3 h w"], side: int = 64) -> np.ndarray:
-    """The middle square, at one size for all."""
-    height, width = picture.shape[1:]
-    edge = min(height, width)
-    top, left = (height - edge) // 2, (width - edge) // 2
-    middle = picture[None, :, top : top + edge, left : left + edge]
-    small = F.interpolate(middle, (side, side), mode="bilinear" if edge > side else "nearest", antialias=edge > side)
-    return small[0].permute(1, 2, 0).round().clamp(0, 255).byte().numpy()

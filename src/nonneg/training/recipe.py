@@ -106,6 +106,11 @@ FREE_ON_RESUME = ("hardware", "log_to", "checkpoints", "data.root", "data.downlo
 
 def resolve(recipe: Recipe, data: DataSet) -> Recipe:
     """The recipe with what the data says: channels, the size of a view, mean and deviation of the colours."""
+    if recipe.model.kept is not None:
+        raise UserError(
+            f"Expected a recipe without model.kept to train by, got one that keeps {len(recipe.model.kept)} columns; "
+            "say model.kept=null, and shorten the finished run by 'nonneg select'."
+        )
     said = recipe.model.model_fields_set
     facts: dict[str, object] = {"channels": data.train.channels, "image_size": recipe.views.size}
     for key, fact in facts.items():

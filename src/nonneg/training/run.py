@@ -219,8 +219,9 @@ class Run:
     def _finish(self) -> None:
         if self._writes():
             if self.objective.method.predicts:
-                found = self._describe(self.data.evaluated())
-                _files.write_text(self.folder.metrics, json.dumps(found, indent=2) + "\n")
+                pictures = self.data.evaluated()
+                found = {key: {"value": value, "n": len(pictures)} for key, value in self._describe(pictures).items()}
+                _files.write_text(self.folder.metrics, json.dumps({"training": found}, indent=2) + "\n")
             models.save(self.objective.model, self.folder.model)
         self.fabric.barrier()
 
