@@ -14,6 +14,13 @@ HERE = Path(__file__).parent
 
 def write(name: str, title: str, sections: Sequence[tuple[str, str]], packages: Sequence[str], command: str) -> None:
     """Write benchmarks/results/NAME.md, whole or not at all, and print it."""
+    document(HERE / "results" / f"{name}.md", title, sections, packages, command)
+
+
+def document(
+    target: Path, title: str, sections: Sequence[tuple[str, str]], packages: Sequence[str], command: str
+) -> None:
+    """The same, anywhere."""
     lines = [
         f"# {title}",
         "",
@@ -25,7 +32,6 @@ def write(name: str, title: str, sections: Sequence[tuple[str, str]], packages: 
     for heading, body in sections:
         lines += ["", f"## {heading}", "", body]
     text = "\n".join(lines) + "\n"
-    target = HERE / "results" / f"{name}.md"
     target.parent.mkdir(exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=target.parent, delete=False, suffix=".part") as part:
         part.write(text)

@@ -24,7 +24,8 @@ def test_it_prints_what_it_keeps(nonneg, run):
     (line,) = [line for line in lines if line.startswith("k-NN on z")]
     assert f"{knn['value']:.1%} ({100 * knn['low']:.1f}–{100 * knn['high']:.1f})" in line
     assert line.split()[-1] == "24"
-    assert lines[-1] == f"Kept in {run / 'metrics.json'}"
+    assert lines[-2:] == [f"Kept in {run / 'metrics.json'}", f"To look at: {run / 'report' / 'index.html'}"]
+    assert f"{knn['value']:.1%}" in (run / "report" / "index.html").read_text()
 
 
 def test_protocols_by_name_and_a_second_time_what_is_known(nonneg, run):
@@ -62,6 +63,14 @@ def test_features_of_an_array_file(nonneg, tmp_path):
     assert "sepin" not in json.loads((tmp_path / "f.metrics.json").read_text())
 
 
+def test_the_page_shows_it_beside_a_plain_run(nonneg, run, tmp_path):
+    finished_run(tmp_path / "plain", f"npz:{tmp_path / 'tiny.npz'}", "identity")
+    assert nonneg("eval", "plain", "--suite", "knn").status == 0
+    said = nonneg("eval", run, "--suite", "knn", "--beside", "plain")
+    assert (said.status, said.err) == (0, "")
+    assert "beside plain" in (run / "report" / "index.html").read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
@@ -69,6 +78,7 @@ def test_features_of_an_array_file(nonneg, tmp_path):
         (["run", "--suite", "quik"], "Expected a suite (quick, full) or a protocol (linear_probe, knn, "),
         (["npz:none.npz"], "Expected an array file at none.npz, got no file there"),
         (["npz:tiny.npz"], "Expected features in tiny.npz, got classes, images, labels, "),
+        (["npz:tiny.npz", "--beside", "run"], "Expected a run to show beside run, got an array file, npz:tiny.npz, "),
         (["run", "--transfer", "cifra10"], "Expected a data set out of fashion-small, "),
     ],
     ids=str,

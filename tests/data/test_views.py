@@ -349,7 +349,7 @@ def test_a_preset_is_what_is_not_said():
     assert ViewSettings() == ViewSettings(name="cifar")
     assert ViewSettings(name="imagenet").size == 224
     grey = ViewSettings(name="grey", crop=(0.5, 0.9))
-    assert (grey.size, grey.crop, grey.brightness, grey.hue, grey.flip) == (28, (0.5, 0.9), 0.4, 0.0, 0.5)
+    assert (grey.size, grey.crop, grey.brightness, grey.hue, grey.flip) == (28, (0.5, 0.9), 0.8, 0.0, 0.5)
 
 
 def test_no_other_preset_is_known_than_can_be_named():

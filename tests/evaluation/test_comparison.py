@@ -49,6 +49,13 @@ def test_runs_that_differ_only_by_seed_are_one_column_with_mean_and_deviation(ru
     assert (one.value, one.low, one.high, one.deviation) == (0.5, 0.45, 0.55, None)
 
 
+def test_a_number_that_one_seed_lacks_is_none(run):
+    folders = [run(f"ncl{seed}", {("sepin", "1"): value}, seed) for seed, value in enumerate((0.1, float("nan")))]
+    (cell,) = compare(folders).rows[0].cells
+    assert math.isnan(cell.value)
+    assert cell.deviation is None
+
+
 def test_columns_of_the_same_name_are_told_apart_by_their_folders(run):
     first, second = run("a", {PROBE: 0.5}), run("b", {PROBE: 0.5}, dimensions=5)
     assert [column.title for column in compare([first, second]).columns] == [str(first), str(second)]

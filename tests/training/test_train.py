@@ -69,7 +69,7 @@ def test_what_is_learnt_is_learnt_well(name, tmp_path):
     assert late < early - 0.1
     assert seen.steps == list(range(1, 33))
     if name in ("ce", "nce"):
-        assert json.loads(run.metrics.read_text())["accuracy"] > 0.9
+        assert json.loads(run.metrics.read_text())["training"]["accuracy"]["value"] > 0.9
         assert seen.rows[-1]["accuracy"] > 0.9
     else:
         assert not run.metrics.exists()
@@ -400,9 +400,9 @@ def test_the_accuracy_of_a_run_is_that_of_its_model_and_head_by_hand(name, test,
     else:
         scores = z @ head["method.loss.weight"].T
     accuracy = (scores.argmax(1) == part.labels).double().mean()
-    metrics = json.loads(run.metrics.read_text())
-    assert metrics["accuracy"] == pytest.approx(float(accuracy))
-    assert 0 < metrics["accuracy"] < 1
+    metrics = json.loads(run.metrics.read_text())["training"]
+    assert metrics["accuracy"] == {"value": pytest.approx(float(accuracy)), "n": len(part)}
+    assert 0 < metrics["accuracy"]["value"] < 1
     assert metrics.keys() == {"accuracy", "sparsity", "alive", "consistency"}
 
 

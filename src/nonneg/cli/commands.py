@@ -93,11 +93,17 @@ def evaluate(
         list[str] | None, typer.Option(metavar="DATA", help="Other pictures of the run's classes, as sketches.")
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Measure what is known already once more.")] = False,
+    beside: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="The plain run that the page shows beside this one.")
+    ] = None,
 ) -> None:
-    """Measure a run: probes, k-NN, consistency, sparsity, retrieval, SEPIN …; what is known is not measured again."""
+    """Measure a run: probes, k-NN, consistency, sparsity, retrieval, SEPIN …, and write its page.
+
+    What is known already is not measured again; interrupted, it goes on.
+    """
     from nonneg.cli.evaluate import evaluate as measured
 
-    measured(run, suite or ["quick"], {"transfer": transfer or [], "shifted": shifted or []}, again)
+    measured(run, suite or ["quick"], {"transfer": transfer or [], "shifted": shifted or []}, again, beside)
 
 
 @app.command()

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nonneg import data, evaluation
+from nonneg import data, evaluation, report
 from nonneg._errors import UserError
 from nonneg.cli.bar import counting
 from nonneg.evaluation import Result, Subject
@@ -37,12 +37,16 @@ class Teller:
         self.held.close()
 
 
-def evaluate(run: str, suite: Sequence[str], elsewhere: Mapping[str, Sequence[str]], again: bool) -> None:
-    """Measure a run, or features in an array file, and print what is known of it.
+def evaluate(
+    run: str, suite: Sequence[str], elsewhere: Mapping[str, Sequence[str]], again: bool, beside: Path | None
+) -> None:
+    """Measure a run, or features in an array file; print what is known of it, and write a run's page.
 
-    `elsewhere` is data sets by protocol: transfer, shifted.
+    `elsewhere` is data sets by protocol: transfer, shifted. `beside` is the run that the page compares it with.
     """
     names = chosen([word for words in suite for word in words.split(",")])
+    if beside is not None and run.startswith("npz:"):
+        raise UserError(f"Expected a run to show beside {beside}, got an array file, {run}, which has no page.")
     others = [(part, data.load(name)) for part, sets in elsewhere.items() for name in sets]
     with Teller(run) as tell:
         if run.startswith("npz:"):
@@ -60,6 +64,8 @@ def evaluate(run: str, suite: Sequence[str], elsewhere: Mapping[str, Sequence[st
         console.width = 1000  # a number is a line, for grep
     console.print(table(found))
     typer.echo(f"Kept in {file}")
+    if subject.source is not None:
+        typer.echo(f"To look at: {report.write_report(run, beside)}")
 
 
 def table(found: Mapping[str, Mapping[str, Result]]) -> Table:

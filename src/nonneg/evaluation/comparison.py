@@ -118,6 +118,8 @@ def _cell(found: Sequence[Result]) -> Cell | None:
     from scipy.stats import t
 
     values = [result.value for result in found]
+    if any(map(math.isnan, values)):
+        return Cell(math.nan, None, None, None, first.n, False)
     mean, deviation = statistics.fmean(values), statistics.stdev(values)
     half = float(t.ppf(0.975, len(values) - 1)) * deviation / math.sqrt(len(values))
     return Cell(mean, mean - half, mean + half, deviation, first.n, False)
