@@ -1,6 +1,7 @@
 """The linear probe finds the minimum that scikit-learn finds, with the strength that does best on held-out samples."""
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -41,6 +42,15 @@ def test_it_is_the_minimum_that_scikit_learn_finds(strength, dtype):
     assert np.abs(probabilities.numpy() - theirs.predict_proba(standard)).max() < 5e-3
     assert probe.weight.dtype == dtype
     assert probe.strength == strength
+
+
+def test_with_many_columns_the_minimum_is_the_same(monkeypatch):
+    x, y = clouds()
+    turned = fit_probe(x, y, (1e-2,))
+    monkeypatch.setattr(sys.modules["nonneg.evaluation.linear_probe"], "_MOST_TURNED", 5)
+    plain = fit_probe(x, y, (1e-2,))
+    assert not torch.equal(plain.weight, turned.weight)
+    torch.testing.assert_close(plain.weight, turned.weight, rtol=0, atol=1e-3)
 
 
 def test_the_strength_is_the_best_on_a_held_out_tenth_and_the_fit_is_on_everything():

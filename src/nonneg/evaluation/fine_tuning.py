@@ -1,10 +1,7 @@
 """Fine-tuning: how good does a classifier get that begins with a run's backbone and trains all weights?"""
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -19,7 +16,7 @@ from nonneg.evaluation.few_shot import labelled
 from nonneg.evaluation.results import Result, mean_of
 from nonneg.evaluation.subject import Source, Subject
 from nonneg.training import Recipe, RunFolder, Watcher, recipes
-from nonneg.training.watcher import Plan
+from nonneg.training.watcher import Plan, Silent
 
 __all__ = ["fine_tune", "measure"]
 
@@ -119,25 +116,13 @@ def _chosen(split: Split, numbers: list[int]) -> Split:
 
 def _accuracy(run: RunFolder) -> float:
     """Of the classifier on the evaluated part, as training wrote it."""
-    kept: Mapping[str, Any]
-    try:
-        kept = {name: result.value for name, result in results.read(run.metrics).get("training", {}).items()}
-    except UserError:  # as the first version wrote it: plain numbers
-        kept = _plain(run.metrics)
+    kept = results.read(run.metrics).get("training", {})
     if "accuracy" not in kept:
         raise UserError(f"Expected an accuracy in {run.metrics}, got none; remove {run.path} to fine-tune again.")
-    return float(kept["accuracy"])
+    return kept["accuracy"].value
 
 
-def _plain(path: Path) -> Mapping[str, Any]:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {}
-
-
-class _Steps:
+class _Steps(Silent):
     """A run's steps as progress."""
 
     def __init__(self, progress: Progress) -> None:
@@ -149,12 +134,3 @@ class _Steps:
 
     def step(self, step: int, loss: float) -> None:
         self.progress(step, self.steps)
-
-    def epoch(self, row: Mapping[str, float]) -> None:
-        pass
-
-    def warns(self, line: str) -> None:
-        pass
-
-    def ends(self) -> None:
-        pass

@@ -5,7 +5,6 @@ import copy
 import importlib.util
 import io
 import logging
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from torch.export import ExportedProgram
 
 from nonneg import _files
 from nonneg._errors import UserError, needs_extra
+from nonneg._quiet import quiet
 from nonneg.models.model import Model
 
 __all__ = ["export"]
@@ -47,7 +47,7 @@ def export(model: Model, path: str | Path, format: str = "onnx") -> float:
     # A copy: the caller's stays on its device, in its modes and types.
     named = _Named(copy.deepcopy(model).cpu().float()).eval().requires_grad_(False)
     try:
-        with _files.replacing(path) as part, _quiet(), torch.no_grad():
+        with _files.replacing(path) as part, _silent(), torch.no_grad():
             write(named, part)
             exported = read(part)
             difference = float(torch.stack([_difference(named, exported, n) for n in _BATCHES]).max())
@@ -141,20 +141,14 @@ def _read_onnx(part: Path) -> Callable[[Tensor], Outputs]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silent() -> Iterator[None]:
     """Without what the exporters warn of, log and print: what matters is checked."""
-    before = logging.root.manager.disable
-    logging.disable(logging.ERROR)
-    try:
-        with (
-            warnings.catch_warnings(),
-            contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(io.StringIO()),
-        ):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
+    with (
+        quiet(logging.ERROR),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        yield
 
 
 _FORMATS = {"onnx": (_write_onnx, _read_onnx), "torch": (_write_torch, _read_torch)}

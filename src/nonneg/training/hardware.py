@@ -2,17 +2,14 @@
 
 import atexit
 import gc
-import logging
 import os
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Literal
 
 import torch
 from lightning.fabric import Fabric
 
 from nonneg._errors import UserError
+from nonneg._quiet import quiet
 from nonneg.training.recipe import HardwareSettings
 
 __all__ = ["build_fabric", "has_bfloat16", "precision_name", "prepare"]
@@ -35,7 +32,7 @@ def build_fabric(settings: HardwareSettings) -> Fabric:
         precision = "bfloat16" if has_bfloat16(device_type) else "float32"
     alone = devices == 1 and nodes == 1
     try:
-        with _quiet():
+        with quiet():
             return Fabric(
                 accelerator=device_type,
                 devices=devices,
@@ -62,7 +59,7 @@ def has_bfloat16(device_type: str) -> bool:
 
 def prepare(fabric: Fabric, settings: HardwareSettings) -> None:
     """What is set for the whole process before the model is made; the processes meet."""
-    with _quiet():
+    with quiet():
         fabric.launch()
     if fabric.world_size > 1:
         atexit.unregister(_part)
@@ -99,16 +96,3 @@ def _processes(settings: HardwareSettings) -> tuple[int | Literal["auto"], int]:
         local = int(os.environ["LOCAL_WORLD_SIZE"])
         return local, int(os.environ["WORLD_SIZE"]) // local
     return settings.devices, settings.nodes
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without Lightning's announcements: what it chose is in our own progress."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
