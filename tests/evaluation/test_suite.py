@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from nonneg import metrics, models
+from nonneg import evaluation, metrics, models
 from nonneg._errors import UserError
 from nonneg.data import Batches, load
 from nonneg.evaluation import Subject, evaluate, features_of_run, linear_probe, measure_run, results, suite
@@ -46,7 +46,7 @@ def values(found):
 
 def forbid(monkeypatch, *parts):
     for part in parts:
-        again = suite.Protocol("", lambda *_: pytest.fail("measured again"))
+        again = suite.Protocol(lambda *_: pytest.fail("measured again"))
         monkeypatch.setitem(suite.PROTOCOLS, part, again)
 
 
@@ -249,3 +249,7 @@ def test_shuffled_labels_get_chance_everywhere(tmp_path):
         assert found[key] == pytest.approx(0.1, abs=0.05)
     assert found["properties", "consistency"] < 0.25  # the most frequent of 10 classes among 50 samples
     assert found["linear_probe", "h/top5"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_the_map_of_the_package_names_every_protocol():
+    assert {name for name in {**suite.PROTOCOLS, **suite.ELSEWHERE} if name not in evaluation.__doc__} == set()

@@ -3,7 +3,6 @@
 import pytest
 
 from nonneg.evaluation.results import Result
-from nonneg.evaluation.suite import PROTOCOLS
 from nonneg.evaluation.wording import better, label, shown, with_interval
 
 
@@ -48,7 +47,3 @@ def test_an_interval_stands_behind_it():
 def test_which_way_is_better():
     assert [better("properties", name) for name in ("correlation", "alive", "sparsity")] == [-1, 0, 1]
     assert [better("baselines", name) for name in ("pca_h/correlation", "nmf_h/probe")] == [-1, 1]
-
-
-def test_every_protocol_asks_something():
-    assert all(protocol.question.endswith(("?", ".")) for protocol in PROTOCOLS.values())

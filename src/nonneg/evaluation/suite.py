@@ -38,9 +38,8 @@ Tell = Callable[[str], Progress]
 
 @dataclass(frozen=True)
 class Protocol:
-    """What it answers, what it needs, and how it is measured."""
+    """How it is measured, and what it needs."""
 
-    question: str
     measure: Callable[[Subject, Progress], dict[str, Result]]
     needs_labels: bool = True
     needs_run: bool = False
@@ -48,20 +47,18 @@ class Protocol:
 
 
 PROTOCOLS: dict[str, Protocol] = {
-    "linear_probe": Protocol("What can a linear map read off?", linear_probe, quick=True),
-    "knn": Protocol("Is the class that of the nearest?", knn.measure, quick=True),
-    "properties": Protocol("How sparse, consistent, alike?", properties.measure, needs_labels=False, quick=True),
-    "retrieval": Protocol("Are the nearest others of the class?", retrieval.measure, quick=True),
-    "sepin": Protocol(
-        "What does a dimension tell alone?", sepin.measure, needs_labels=False, needs_run=True, quick=True
-    ),
-    "few_shot": Protocol("… when few samples have labels?", few_shot.measure),
-    "label_noise": Protocol("… when many labels are wrong?", label_noise.measure),
-    "dimension_selection": Protocol("What are the most used dimensions worth?", dimension_selection.measure),
-    "input_noise": Protocol("… in pictures with noise?", input_noise.measure, needs_run=True),
-    "out_of_distribution": Protocol("… in other pictures?", out_of_distribution.measure, needs_run=True),
-    "baselines": Protocol("What would PCA, NMF, a sparse autoencoder give?", baselines.measure, needs_labels=False),
-    "fine_tuning": Protocol("How good does a classifier get from here?", fine_tuning.measure, needs_run=True),
+    "linear_probe": Protocol(linear_probe, quick=True),
+    "knn": Protocol(knn.measure, quick=True),
+    "properties": Protocol(properties.measure, needs_labels=False, quick=True),
+    "retrieval": Protocol(retrieval.measure, quick=True),
+    "sepin": Protocol(sepin.measure, needs_labels=False, needs_run=True, quick=True),
+    "few_shot": Protocol(few_shot.measure),
+    "label_noise": Protocol(label_noise.measure),
+    "dimension_selection": Protocol(dimension_selection.measure),
+    "input_noise": Protocol(input_noise.measure, needs_run=True),
+    "out_of_distribution": Protocol(out_of_distribution.measure, needs_run=True),
+    "baselines": Protocol(baselines.measure, needs_labels=False),
+    "fine_tuning": Protocol(fine_tuning.measure, needs_run=True),
 }
 
 # Those that need another data set: one with classes of its own, and one with the run's.
