@@ -112,8 +112,7 @@ def order_that_differs(found: dict[str, Found]) -> str:
     by_chance = 100 * (numbers["all/256/probe"].value - numbers[f"random/{KEPT}/probe"].value)
     lines.append(
         f"- Selection: a quarter of NCL's dimensions by EA costs the paper nothing; it costs us {lost:.1f} points of "
-        f"probe (by chance {by_chance:.1f}). Of our 256 dimensions {found['NCL']['properties']['alive'].value:.0f} are "
-        "alive, of the paper's 2048 a small part: there is less to leave out."
+        f"probe (by chance {by_chance:.1f}); {found['NCL']['properties']['alive'].value:.0f} of our 256 are alive."
     )
     return "\n".join(lines)
 
