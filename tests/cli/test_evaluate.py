@@ -79,6 +79,11 @@ def test_the_page_shows_it_beside_a_plain_run(nonneg, run, tmp_path):
         (["npz:none.npz"], "Expected an array file at none.npz, got no file there"),
         (["npz:tiny.npz"], "Expected features in tiny.npz, got classes, images, labels, "),
         (["npz:tiny.npz", "--beside", "run"], "Expected a run to show beside run, got an array file, npz:tiny.npz, "),
+        (
+            ["run", "--transfer", "cifar10", "--root", "sets"],
+            "Expected cifar10 below sets, got nothing whole that torchvision knows there; download it with --download, "
+            "or say where it is with --root FOLDER.",
+        ),
         (["run", "--transfer", "cifra10"], "Expected a data set out of fashion-small, "),
     ],
     ids=str,

@@ -1,5 +1,6 @@
 """The facts are the recipe's."""
 
+from nonneg.evaluation import shorten
 from nonneg.report.facts import facts
 from tests.report.pages import reported_run, shown_runs
 
@@ -16,3 +17,9 @@ def test_each_run_has_its_own(tmp_path):
     assert found["projector"] == ["16 → 12 = dimensions of z"] * 2
     assert found["epochs"] == ["100, batch 256"] * 2
     assert found["folder"] == [str(first), str(second)]
+
+
+def test_a_shortened_run_says_what_it_kept(tmp_path):
+    long = reported_run(tmp_path / "a", parts=None)
+    shorten(long, 5, tmp_path / "b")
+    assert dict(facts(shown_runs(tmp_path / "b")))["projector"] == ["16 → 12, of which z is 5"]

@@ -92,6 +92,8 @@ def evaluate(
     shifted: Annotated[
         list[str] | None, typer.Option(metavar="DATA", help="Other pictures of the run's classes, as sketches.")
     ] = None,
+    root: Annotated[Path | None, typer.Option(help="Where named data sets are kept.")] = None,
+    download: Annotated[bool, typer.Option("--download", help="Download other data that are not there.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Measure what is known already once more.")] = False,
     beside: Annotated[
         Path | None, typer.Option(metavar="RUN", help="The plain run that the page shows beside this one.")
@@ -103,7 +105,9 @@ def evaluate(
     """
     from nonneg.cli.evaluate import evaluate as measured
 
-    measured(run, suite or ["quick"], {"transfer": transfer or [], "shifted": shifted or []}, again, beside)
+    measured(
+        run, suite or ["quick"], {"transfer": transfer or [], "shifted": shifted or []}, root, download, again, beside
+    )
 
 
 @app.command()

@@ -1,7 +1,5 @@
 """`nonneg embed`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import typer
@@ -9,16 +7,12 @@ import typer
 from nonneg import data, models
 from nonneg._errors import UserError
 from nonneg.cli.bar import counting
+from nonneg.cli.options import in_options
 from nonneg.evaluation import write_features
 
 __all__ = ["embed"]
 
 _WORKERS = 4  # that decode large pictures
-_OPTIONS = {
-    "data.download=true": "--download",
-    "data.root=": "--root ",
-    "set data.on_bad_file=skip": "use --skip-bad-files",
-}
 
 
 def embed(run: Path, name: str, out: Path, which: str, root: Path | None, download: bool, skip_bad_files: bool) -> None:
@@ -31,7 +25,7 @@ def embed(run: Path, name: str, out: Path, which: str, root: Path | None, downlo
     def report_bad(path: Path) -> None:
         typer.echo(f"Skipped {path}, which can't be decoded.", err=True)
 
-    with _in_options():
+    with in_options():
         pictures = data.load(name, root, download, on_bad_file, report_bad)
     channels = model.settings.channels
     if pictures.train.channels != channels:
@@ -39,18 +33,6 @@ def embed(run: Path, name: str, out: Path, which: str, root: Path | None, downlo
             f"Expected pictures of {channels} channels, as the model's, got {pictures.train.channels} in {name}; "
             "convert them."
         )
-    with _in_options(), counting(f"{name} through {run}") as progress:
+    with in_options(), counting(f"{name} through {run}") as progress:
         write_features(out, model, pictures, which, _WORKERS, on_bad_file, progress, report_bad)
     typer.echo(f"Wrote {out}")
-
-
-@contextmanager
-def _in_options() -> Iterator[None]:
-    """What an error advises to put into a recipe is an option here."""
-    try:
-        yield
-    except UserError as error:
-        advice = str(error)
-        for key, option in _OPTIONS.items():
-            advice = advice.replace(key, option)
-        raise UserError(advice) from error

@@ -12,6 +12,7 @@ from rich.text import Text
 from nonneg import data, evaluation, report
 from nonneg._errors import UserError
 from nonneg.cli.bar import counting
+from nonneg.cli.options import in_options
 from nonneg.evaluation import Result, Subject
 from nonneg.evaluation.features import Progress
 from nonneg.evaluation.suite import chosen, evaluate_on
@@ -38,16 +39,24 @@ class Teller:
 
 
 def evaluate(
-    run: str, suite: Sequence[str], elsewhere: Mapping[str, Sequence[str]], again: bool, beside: Path | None
+    run: str,
+    suite: Sequence[str],
+    elsewhere: Mapping[str, Sequence[str]],
+    root: Path | None,
+    download: bool,
+    again: bool,
+    beside: Path | None,
 ) -> None:
     """Measure a run, or features in an array file; print what is known of it, and write a run's page.
 
-    `elsewhere` is data sets by protocol: transfer, shifted. `beside` is the run that the page compares it with.
+    `elsewhere` is data sets by protocol: transfer, shifted; `root` is where they are kept. `beside` is the run
+    that the page compares it with.
     """
     names = chosen([word for words in suite for word in words.split(",")])
     if beside is not None and run.startswith("npz:"):
         raise UserError(f"Expected a run to show beside {beside}, got an array file, {run}, which has no page.")
-    others = [(part, data.load(name)) for part, sets in elsewhere.items() for name in sets]
+    with in_options():
+        others = [(part, data.load(name, root, download)) for part, sets in elsewhere.items() for name in sets]
     with Teller(run) as tell:
         if run.startswith("npz:"):
             path = Path(run.removeprefix("npz:"))

@@ -21,7 +21,7 @@ def _of_run(run: Shown) -> dict[str, str]:
         "recipe": recipe.name,
         "data": f"{recipe.data.name}: {len(run.train.z):,} training, {len(run.test.z):,} test pictures{classes}",
         "backbone": f"{model.backbone}, h of {run.test.h.shape[1]:,}",
-        "projector": f"{' → '.join(f'{width:,}' for width in model.projector)} = dimensions of z",
+        "projector": f"{' → '.join(f'{width:,}' for width in model.projector) or 'none'}{_kept(run)}",
         "σ₊": model.activation,
         "method": ", ".join(
             [method.pop("name"), *(f"{key} {value}" for key, value in method.items() if value is not None)]
@@ -30,3 +30,9 @@ def _of_run(run: Shown) -> dict[str, str]:
         "seed": str(recipe.seed) if run.seeds == 1 else f"{run.seeds} runs; pictures and curves of seed {recipe.seed}",
         "folder": str(run.folder.path),
     }
+
+
+def _kept(run: Shown) -> str:
+    """What z is of the projector's dimensions."""
+    kept = run.recipe.model.kept
+    return " = dimensions of z" if kept is None else f", of which z is {len(kept):,}"
