@@ -56,8 +56,8 @@ def test_every_option_is_handed_on(monkeypatch, nonneg, tmp_path):
         "embed r d",
         "embed r d -o f.npz --which h --root t --download --skip-bad-files",
         "eval r",
-        "eval npz:f.npz --suite knn,sepin --suite full --transfer a --shifted b --shifted c --root t --download --again "
-        "--beside s",
+        "eval npz:f.npz --suite knn,sepin --suite full --transfer a --shifted b --shifted c --root t --download "
+        "--again --beside s",
         "compare r s",
         "compare r -o p.html --format md",
         "select r --dims 3 -o s",
